@@ -1,0 +1,194 @@
+/* detent/backend.h - what a kernel supplier implements.
+ *
+ * A backend is one shared object, detent-backend-NAME.so, that exports
+ *
+ *     const struct dt_backend *dt_backend_get (void);
+ *
+ * The worker process (detent-profiler) and engines load it with dlopen.  The
+ * same binary serves tuning, certificates and inference, so that what was
+ * measured is what runs.
+ *
+ * Words: a family is the set of kernels that one selection program chooses
+ * among ("attention"); a site is one place of a model that calls it with facts
+ * of its own (head_dim, ...); a parameter is one value that selection returns.
+ * A parameter is binding if output bits may depend on it, else it is free.
+ *
+ * Errors: every function that can fail returns 0 or a negative code, either
+ * -errno or -DT_E... below, and writes one line to `err` that names the family,
+ * the call's shape and the parameters.  Outputs are written on success only.
+ *
+ * Threads: `get`, `identity` and the family table may be used from any thread.
+ * A context is used by one thread at a time. */
+#ifndef DETENT_BACKEND_H
+#define DETENT_BACKEND_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Raised when a structure below changes its layout or a function its meaning.
+ * A loader refuses a backend of another number. */
+#define DT_BACKEND_ABI 1u
+
+/* Codes beside -errno.  The numbers are also those of base/err.h. */
+#define DT_BACKEND_EUNSUPPORTED 1010 /* legal in form, but no kernel for it    */
+#define DT_BACKEND_EDEVICE      1011 /* the device reported an error           */
+
+/* A line of error text, always terminated. */
+struct dt_backend_error {
+    char text[512];
+};
+
+/* Who computes.  Two outputs may be compared bit by bit only if every field is
+ * equal.  Strings are borrowed from the backend and live as long as it does. */
+struct dt_backend_identity {
+    const char *name;      /* "host", "cuda"                                   */
+    const char *build;     /* digest of the sources and flags it was built from */
+    const char *libraries; /* "libm 2.36", "cublasLt 13.1"; "" if none         */
+    const char *driver;    /* "" on the host                                   */
+    const char *device;    /* CPU or GPU model                                 */
+    uint32_t units;        /* streaming multiprocessors, or worker threads     */
+};
+
+/* One parameter of a family.  Names are those of the selection program's output
+ * fields. */
+struct dt_backend_param {
+    const char *name;
+    const char *unit;      /* "tokens", "threads", "" for a flag or a count    */
+    int binding;           /* 1: output bits may depend on it                  */
+    int per_request;       /* 1: an array over requests, else one value        */
+    const int64_t *values; /* [n_values] every value some kernel takes, ascending */
+    size_t n_values;
+    const char *why;       /* one sentence: why binding, or why free           */
+};
+
+/* One family.  `request_fields` are the numbers that describe one request of a
+ * call, in the order of dt_backend_call.request; `facts` are what a site must
+ * state.  A fact with values outside `lo..hi` is refused by `plan`. */
+struct dt_backend_fact {
+    const char *name, *unit;
+    int64_t lo, hi;
+};
+
+struct dt_backend_family {
+    const char *name;
+    const struct dt_backend_fact *facts;
+    size_t n_facts;
+    const char *const *request_fields;
+    size_t n_request_fields;
+    const struct dt_backend_param *params;
+    size_t n_params;
+};
+
+/* A parameter's value in one call: `each` for a per-request parameter
+ * ([n_requests], borrowed), `one` otherwise. */
+struct dt_backend_value {
+    int64_t one;
+    const int64_t *each;
+};
+
+/* One call of a family at a site.  Borrowed by every function that takes one.
+ *   fact     [family.n_facts]                       in the family's order
+ *   request  [n_requests * family.n_request_fields] row-major
+ *   seed     [n_requests]  names the request's data: equal seed and equal
+ *            request fields give equal operands in whatever batch and row
+ *   param    [family.n_params]                      in the family's order */
+struct dt_backend_call {
+    const struct dt_backend_family *family;
+    const int64_t *fact;
+    size_t n_requests;
+    const int64_t *request;
+    const uint64_t *seed;
+    const struct dt_backend_value *param;
+};
+
+/* What a call needs and launches.  Sizes in bytes; a size of 0 means that none
+ * is needed.  `launch` identifies what is started: two parameter sets with
+ * equal `launch` on a call do the very same work, and are measured once. */
+struct dt_backend_plan {
+    size_t operand_bytes;
+    size_t output_bytes;
+    size_t workspace_bytes;
+    uint64_t launch[2];
+};
+
+/* Where one request's output lies in the output buffer, in bytes. */
+struct dt_backend_row {
+    size_t offset, length;
+};
+
+struct dt_backend_ctx; /* the backend's own; one per thread of use */
+
+struct dt_backend_options {
+    uint32_t units;  /* worker threads of a host backend; 0: all there are    */
+    uint32_t device; /* ordinal of the device; 0 on the host                  */
+};
+
+struct dt_backend {
+    uint32_t abi; /* DT_BACKEND_ABI */
+    const struct dt_backend_family *families;
+    size_t n_families;
+
+    /* Open a context (threads, streams) and learn who computes.  Owned by the
+     * caller; `close` takes NULL.
+     *   -ENODEV  no such device      -ENOMEM  out of memory */
+    int (*open) (const struct dt_backend_options *options, struct dt_backend_ctx **ret,
+                 struct dt_backend_error *err);
+    void (*close) (struct dt_backend_ctx *ctx);
+
+    /* Borrowed from the context. */
+    const struct dt_backend_identity *(*identity) (const struct dt_backend_ctx *ctx);
+
+    /* Check a call and state what it needs.  Starts nothing.
+     *   -EINVAL                    a fact, request field or parameter is out of
+     *                              range, or a product of sizes overflows
+     *   -DT_BACKEND_EUNSUPPORTED   no kernel takes this combination */
+    int (*plan) (struct dt_backend_ctx *ctx, const struct dt_backend_call *call,
+                 struct dt_backend_plan *ret, struct dt_backend_error *err);
+
+    /* Memory that `run` can reach (device memory on a GPU), aligned to 256
+     * bytes, contents undefined.  NULL if there is none left.  Every buffer is
+     * the caller's: the backend keeps none between calls. */
+    void *(*alloc) (struct dt_backend_ctx *ctx, size_t bytes);
+    void (*free) (struct dt_backend_ctx *ctx, void *buffer);
+
+    /* Write the operands of a call: keys, values, weights, page tables.
+     * Everything of request i follows from seed[i], the site's facts and the
+     * request's fields alone.  `scatter` permutes addresses only (pages, say):
+     * outputs must not depend on it.  operands: [plan.operand_bytes]. */
+    int (*fill) (struct dt_backend_ctx *ctx, const struct dt_backend_call *call,
+                 uint64_t scatter, void *operands, struct dt_backend_error *err);
+
+    /* Compute the call into `output` and return when it is complete.  The
+     * workspace's contents are undefined before and after.  Buffers are from
+     * `alloc`, with the sizes of `plan`, and must not overlap. */
+    int (*run) (struct dt_backend_ctx *ctx, const struct dt_backend_call *call,
+                const void *operands, void *output, void *workspace,
+                struct dt_backend_error *err);
+
+    /* Nanoseconds on the backend's clock that the last successful `run` of this
+     * context took, kernels only, and the clock's name ("CLOCK_MONOTONIC_RAW",
+     * "CUPTI"). */
+    uint64_t (*elapsed_ns) (const struct dt_backend_ctx *ctx);
+    const char *clock;
+
+    /* Copy `bytes` from an output buffer to host memory. */
+    int (*read) (struct dt_backend_ctx *ctx, const void *output, size_t offset, size_t bytes,
+                 void *ret, struct dt_backend_error *err);
+
+    /* ret: [call->n_requests]; each request's output within the buffer. */
+    int (*rows) (struct dt_backend_ctx *ctx, const struct dt_backend_call *call,
+                 struct dt_backend_row *ret, struct dt_backend_error *err);
+};
+
+/* The one exported symbol; never NULL. */
+typedef const struct dt_backend *(*dt_backend_get_f) (void);
+#define DT_BACKEND_SYMBOL "dt_backend_get"
+
+#ifdef __cplusplus
+}
+#endif
+#endif

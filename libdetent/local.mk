@@ -1,0 +1,2 @@
+# libdetent/
+pkgconfig_DATA += libdetent/detent.pc
