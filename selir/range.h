@@ -1,0 +1,29 @@
+/* selir/range.h - what values each node of a graph can take.
+ * Uses: selir/graph.h.  Used by: simplify, solver/. */
+#ifndef DT_SELIR_RANGE_H
+#define DT_SELIR_RANGE_H
+
+#include "selir/graph.h"
+
+#define DT_RANGE_SET 64 /* members that a value set keeps exactly */
+
+/* Every value the node takes is in lo..hi and, if n > 0, among set[n]
+ * (ascending).  Computed from the operands' ranges alone: no condition is used. */
+struct dt_range {
+    int64_t lo, hi;
+    uint32_t n;
+    const int64_t *set;
+};
+
+struct dt_ranges; /* one per node of a graph */
+
+/* Ranges of all nodes, in one pass.  A box (may be NULL) narrows inputs, knobs
+ * and pins: box[i] replaces the domain of leaf node i where box[i].lo <= hi. */
+int dt_ranges_new (const struct dt_graph *g, const struct dt_range *box,
+                   struct dt_ranges **ret, struct dt_err *reterr);
+struct dt_ranges *dt_ranges_free (struct dt_ranges *r);
+struct dt_range dt_ranges_get (const struct dt_ranges *r, uint32_t node);
+/* 1 if the node is partial and its operands' ranges rule out a fault. */
+int dt_ranges_safe (const struct dt_ranges *r, uint32_t node);
+
+#endif

@@ -1,0 +1,115 @@
+/* selir/vm.h - the selector blob and the machine that runs it.
+ * Uses: base/ only: engines link this and nothing else of selir.
+ * Used by: libdetent/, solver/, detentctl.
+ *
+ * A blob is one value of base/canon.h, a map:
+ *
+ *   code        s  instructions of 16 bytes (struct dt_insn, little-endian)
+ *   conditions  l  of {kind: "require"|"assume", message, where: "file:line:col"}
+ *   constants   s  int64 each
+ *   enums       l  of s, the text of enum member i
+ *   family      s
+ *   inputs      l  of {class: "runtime"|"unpinnable"|"own"|"pin"|"knob",
+ *                  domain: {hi,lo,step} or {values: s (int64 each)}, name, type}
+ *   outputs     l  of {binding: 0|1, claim: 0|1, field, own: 0|1, register, type, unit}
+ *   registers   i
+ *   request     i  index of the first instruction that runs once a request
+ *   site        s
+ *   tables      l  free tables, of {cells: l of {value: i, when: l of
+ *                  {hi: i, lo: i, quantity: s}}, field: s}; the first cell whose
+ *                  ranges all hold gives the field's value, else the program's does
+ *   variant     s
+ *   vm          i  DT_VM_VERSION
+ *   where       l  of s, the places that faults name ("file:line:col")
+ *
+ * type: 1 int, 2 bool, 4 enum.  Registers hold int64.  Inputs are loaded into
+ * the first registers, in order; constants follow them; then results.
+ *
+ * Loading checks everything that running relies on (registers in range and
+ * written before they are read, indices in range), so no blob can make the
+ * machine read or write outside its memory. */
+#ifndef DT_SELIR_VM_H
+#define DT_SELIR_VM_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/digest.h"
+#include "base/err.h"
+
+#define DT_VM_VERSION 1
+#define DT_VM_MAX_REGISTERS 65535
+#define DT_VM_MAX_INPUTS 64
+#define DT_VM_MAX_OUTPUTS 64
+#define DT_VM_MAX_BYTES (16u << 20)
+
+/* One instruction: dst = op (a, b, c).  A partial op faults if it must and the
+ * register `guard` is not 0 (0xffff: always on the path), naming place `aux`.
+ * The vm's ops are the graph's from ADD on, and CHECK: condition `aux` fails if
+ * register a is 0 and register `guard` is not. */
+struct dt_insn {
+    uint16_t op, dst, a, b, c, guard;
+    uint32_t aux;
+};
+
+struct dt_vm; /* immutable after loading; shared by threads */
+
+/* Check and load.  The blob is copied.
+ *   -DT_ECORRUPT  malformed      -DT_EVERSION  another vm version */
+int dt_vm_load (const void *blob, size_t len, struct dt_vm **ret, struct dt_err *reterr);
+struct dt_vm *dt_vm_free (struct dt_vm *vm);
+
+struct dt_vm_input {
+    const char *name;
+    uint8_t klass;  /* 1 runtime, 2 unpinnable, 3 own, 4 pin, 5 knob */
+    uint8_t type;
+    int64_t lo, hi, step;  /* step 0: value[n] instead */
+    const int64_t *value;
+    size_t n;
+};
+struct dt_vm_output {
+    const char *field, *unit;
+    uint8_t type, binding, claim, own;
+};
+
+size_t dt_vm_inputs (const struct dt_vm *vm);
+const struct dt_vm_input *dt_vm_input (const struct dt_vm *vm, size_t i);
+size_t dt_vm_outputs (const struct dt_vm *vm);
+const struct dt_vm_output *dt_vm_output (const struct dt_vm *vm, size_t i);
+const char *dt_vm_family (const struct dt_vm *vm);
+const char *dt_vm_site (const struct dt_vm *vm);
+const char *dt_vm_variant (const struct dt_vm *vm);
+const char *dt_vm_enum (const struct dt_vm *vm, int64_t member); /* NULL if none */
+struct dt_digest dt_vm_digest (const struct dt_vm *vm); /* domain "selector" */
+size_t dt_vm_registers (const struct dt_vm *vm);
+
+/* Why a run stopped. */
+struct dt_vm_stop {
+    enum { DT_VM_DOMAIN = 1, DT_VM_CONDITION = 2, DT_VM_FAULT = 3 } what;
+    uint32_t index;     /* of the input, condition or place               */
+    uint8_t fault;      /* enum dt_fault                                  */
+    int64_t value;      /* DOMAIN: the input's value                      */
+    size_t request;     /* which request, where Own inputs matter         */
+};
+
+/* Run.  Allocates nothing and takes no lock.
+ *   regs      [dt_vm_registers (vm)] scratch, of the calling thread
+ *   in        [inputs that are not own], in the blob's order
+ *   own       [n_requests * own inputs], row-major, in the blob's order
+ *   out       [outputs]: out[i] of each output that is not own; others untouched
+ *   own_out   [n_requests * outputs]: own outputs at [request * outputs + i]; may
+ *             be NULL if there is none
+ * Checks domains first, then runs the call's part, then each request's.
+ *   0, or -DT_EREFUSED (domain, condition) or -DT_EEVAL (fault) with *stop set */
+int dt_vm_run (const struct dt_vm *vm, int64_t *regs, const int64_t *in, const int64_t *own,
+               size_t n_requests, int64_t *out, int64_t *own_out, struct dt_vm_stop *stop);
+
+/* One line about a stop: the input, its value and domain; or the condition's
+ * message and place; or Python's class of error and place.  Returns code. */
+int dt_vm_describe (const struct dt_vm *vm, const struct dt_vm_stop *stop, struct dt_err *ret);
+
+/* Readable code, one instruction a line, appended. */
+struct dt_buf;
+void dt_vm_disassemble (const struct dt_vm *vm, struct dt_buf *out);
+
+#endif
