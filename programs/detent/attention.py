@@ -11,6 +11,7 @@ from selir import Batch, Facts, Free, Own, Record, Runtime, Unpinnable, knob, re
 BLOCKS = (16, 32, 64, 128)
 STRIDES = (256, 512, 1024, 2048, 4096)
 MAX_SPLITS = 64
+WORKERS = (1, 2, 4, 8)
 
 
 class Model(Facts):
@@ -81,9 +82,11 @@ def choose(facts: Model, call: Call) -> Choice:
         splits = 1
 
     # Placement only: total_kv tells how long the whole call is.
-    workers = min(facts.units, splits, 8)
-    if call.total_kv < 2048:
-        workers = 1
+    workers = 1
+    if call.total_kv >= 2048:
+        for count in WORKERS:
+            if count <= min(facts.units, splits):
+                workers = count
     tile_m = 32
     if call.query_length * (facts.q_heads // facts.kv_heads) <= 4:
         tile_m = 4
