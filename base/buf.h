@@ -21,7 +21,7 @@ void dt_buf_u8 (struct dt_buf *b, uint8_t v);
 void dt_buf_u16 (struct dt_buf *b, uint16_t v);
 void dt_buf_u32 (struct dt_buf *b, uint32_t v);
 void dt_buf_u64 (struct dt_buf *b, uint64_t v);
-/* LEB128, and zigzag LEB128. */
+/* LEB128, and zigzag LEB128: always the shortest form. */
 void dt_buf_varint (struct dt_buf *b, uint64_t v);
 void dt_buf_zigzag (struct dt_buf *b, int64_t v);
 /* Append formatted text, without a terminating zero. */
@@ -31,7 +31,8 @@ void dt_buf_printf (struct dt_buf *b, const char *format, ...)
  * Borrowed. */
 const char *dt_buf_str (struct dt_buf *b);
 
-/* A reader never reads past its end: it sets `bad` and returns 0s. */
+/* A reader never reads past its end: it sets `bad`, which sticks, and returns 0s.
+ * A varint that is padded or does not fit 64 bits is bad too. */
 struct dt_reader {
     const uint8_t *data;
     size_t len, at;
@@ -40,7 +41,7 @@ struct dt_reader {
 
 void dt_reader_init (struct dt_reader *r, const void *data, size_t len);
 size_t dt_reader_left (const struct dt_reader *r);
-/* Borrowed pointer to the next n bytes, or NULL and bad. */
+/* Borrowed pointer to the next n bytes (not NULL for 0), or NULL and bad. */
 const uint8_t *dt_reader_take (struct dt_reader *r, size_t n);
 uint8_t dt_reader_u8 (struct dt_reader *r);
 uint16_t dt_reader_u16 (struct dt_reader *r);

@@ -11,8 +11,9 @@
  *                  byte order (a prefix comes first)
  *
  * There is one encoding of each value, so equal values have equal bytes, and the
- * reader refuses all others (unsorted or repeated keys, trailing bytes).
- * Depth is at most DT_CANON_DEPTH.  0 and absent differ: an absent entry is not
+ * reader refuses all others (unsorted or repeated keys, keys with a zero byte,
+ * trailing bytes).
+ * At most DT_CANON_DEPTH lists and maps are open at once.  0 and absent differ: an absent entry is not
  * in the map. */
 #ifndef DT_BASE_CANON_H
 #define DT_BASE_CANON_H
@@ -33,8 +34,12 @@ struct dt_canon {
         uint32_t count;
         size_t key_at, key_len; /* last key, to check the order */
         uint8_t is_map;
+        uint8_t has_key; /* a key came before */
+        uint8_t keyed;   /* a key waits for its value */
     } open[DT_CANON_DEPTH];
     int depth;
+    uint8_t has_root;
+    uint8_t over_limit; /* a length, count or raw value that cannot be encoded */
 };
 
 void dt_canon_init (struct dt_canon *c);
@@ -46,8 +51,13 @@ void dt_canon_key (struct dt_canon *c, const char *key);
 void dt_canon_int (struct dt_canon *c, int64_t v);
 void dt_canon_str (struct dt_canon *c, const char *s);
 void dt_canon_bytes (struct dt_canon *c, const void *p, size_t n);
-/* An already encoded value, as it is. */
+/* An already encoded value, as it is.  If it is not one canonical value or nests
+ * too deep here, nothing more is written: dt_canon_finish gives -DT_ELIMIT. */
 void dt_canon_raw (struct dt_canon *c, const void *p, size_t n);
+/* The whole value is in c->buf (data, len): 0, -ENOMEM, or -DT_ELIMIT.  Asserts
+ * that one value was written and everything was closed.  (buf.failed is set too
+ * in both cases.) */
+int dt_canon_finish (const struct dt_canon *c);
 /* Shorthands for map entries. */
 void dt_canon_kint (struct dt_canon *c, const char *key, int64_t v);
 void dt_canon_kstr (struct dt_canon *c, const char *key, const char *s);

@@ -29,7 +29,7 @@ struct dt_digest dt_digest_end (struct dt_digest_state *s);
 int dt_digest_equal (const struct dt_digest *a, const struct dt_digest *b);
 /* Lower-case hex, terminated; returns `hex`. */
 char *dt_digest_hex (const struct dt_digest *d, char hex[DT_DIGEST_HEX]);
-/* Parse 64 hex digits; 0 or -EINVAL. */
+/* Parse 64 hex digits of either case and nothing else; 0 or -EINVAL. */
 int dt_digest_parse (const char *hex, struct dt_digest *ret);
 
 #endif

@@ -54,12 +54,13 @@ int dt_err_prefix (struct dt_err *err, int code, const char *format, ...)
 int dt_err_nomem (struct dt_err *err);
 
 /* A stable lower-case word for a code ("input", "not-found", "no-space"), for
- * JSON; takes the code with either sign.  Never NULL. */
+ * JSON; takes the code with either sign.  Never NULL: an errno without a word of
+ * its own is "system". */
 const char *dt_err_name (int code);
 
 /* The process's exit code for a code, as section 8 of the design lists them:
- * 0 for 0; 2 usage or content; 3 unreachable; 4 not found; 5 refused;
- * 6 conflict; 7 untrusted; 9 environment; 10 all else. */
+ * 0 for 0; 1 no cut; 2 usage or content; 3 unreachable; 4 not found; 5 refused;
+ * 6 conflict; 7 untrusted; 9 environment; 130 cancelled; 10 all else. */
 int dt_err_exit (int code);
 
 #endif
