@@ -22,7 +22,7 @@ typedef const void *(*dt_table_key_f) (const void *ctx, uint32_t index, size_t *
 /* The index stored under the key, or DT_TABLE_NONE. */
 uint32_t dt_table_get (const struct dt_table *t, const void *key, size_t len,
                        dt_table_key_f key_of, const void *ctx);
-/* Store `index` under a key that is not there yet; 0 or -ENOMEM. */
+/* Store `index` (not DT_TABLE_NONE) under a key that is not there yet; 0 or -ENOMEM. */
 int dt_table_put (struct dt_table *t, const void *key, size_t len, uint32_t index);
 void dt_table_done (struct dt_table *t);
 
