@@ -1,0 +1,55 @@
+/* detent/tuple.h - the encoding of commitment tuples and commits.
+ *
+ * Both are canonical values: maps with keys in byte order, lists, strings and
+ * 64-bit integers in one fixed, length-prefixed form.  A value is 'i' and 8
+ * bytes little-endian; 's', u32 length and bytes; 'l', u32 count and values; or
+ * 'm', u32 count and entries of u32 length, key bytes and value, keys ascending.
+ *
+ * A tuple:
+ *
+ *   bits        m  all that may change output bits:
+ *     backend     m  {build, device, driver, libraries, name: s, units: i}
+ *     deployment  s  name
+ *     engine      m  {build: s, name: s}
+ *     model       s
+ *     parallelism m  {name: i}
+ *     sampler     s  absent if the deployment has none
+ *     sites       l  of {family: s, knobs: {name: i or s}, pins: {name: i or s},
+ *                    program: s (digest), site: s}, ordered by (family, site);
+ *                    bools are 0 and 1, enum members their text
+ *   selectors   l  of {family: s, pinned: s (digest), site: s, stock: s (digest)}
+ *   tables      l  of {cells, family, field, site}: the free tables
+ *   version     i  DETENT_TUPLE_VERSION
+ *
+ * bits digest = BLAKE2b-256, personal "bits", over the bytes of the value of key
+ * `bits`; full digest = BLAKE2b-256, personal "tuple", over the whole.  Outputs
+ * are comparable if their bits digests are equal.
+ *
+ * A commit:
+ *
+ *   author      s
+ *   bits        s  digest of the tuple
+ *   deployment  s
+ *   message     s
+ *   parent      s  digest of the commit before; absent in the first
+ *   sampled     i  1: sampled legality was accepted
+ *   sequence    i  1, 2, ... within (deployment, workload)
+ *   signer      s  32 bytes, Ed25519 public key
+ *   time        i  nanoseconds since 1970-01-01 UTC
+ *   tuple       s  full digest
+ *   version     i  DETENT_COMMIT_VERSION
+ *   workload    s
+ *
+ * commit digest = BLAKE2b-256, personal "commit", over its bytes; the signature
+ * is Ed25519 over that digest's 32 bytes. */
+#ifndef DETENT_TUPLE_H
+#define DETENT_TUPLE_H
+
+#define DETENT_TUPLE_VERSION 1
+#define DETENT_COMMIT_VERSION 1
+#define DETENT_DIGEST_BITS "bits"
+#define DETENT_DIGEST_TUPLE "tuple"
+#define DETENT_DIGEST_COMMIT "commit"
+#define DETENT_DIGEST_SELECTOR "selector"
+
+#endif

@@ -1,0 +1,61 @@
+/* solver/deployment.h - a deployment's facts, as YAML.
+ * Uses: base/, selir/program.h, libyaml.  Used by: solver, tuner, detentd, detentctl.
+ *
+ *   version: 1
+ *   name: host-small                  # [a-z0-9][a-z0-9._-]{0,62}
+ *   model: small-gqa                  # text
+ *   engine: {name: detent-ref, build: "1"}
+ *   backend: host
+ *   parallelism: {tp: 1}
+ *   limits: {max_batch: 32, max_context: 16384, max_query: 512, token_budget: 512}
+ *   sites:
+ *     - family: attention
+ *       site: decoder                 # same alphabet as name
+ *       program: attention.py         # file beside the deployment or installed
+ *       calls_per_step: 4
+ *       facts: {head_dim: 64, q_heads: 8, ...}
+ *   claims:
+ *     - {family: attention, field: tile_m, reason: "...", source: "..."}
+ *
+ * Facts of a site are `limits` and `facts` together; a name in both is refused.
+ * Only those that the program's Facts record or the backend's family asks for
+ * may be given as `facts`.  Keys are strict: unknown (with a suggestion) or
+ * repeated ones (both lines named), anchors, aliases, tags, a second document,
+ * depth over 8 and more than 1 MiB are refused.  Plain true/false are bools,
+ * plain decimal integers are ints; all else is text. */
+#ifndef DT_SOLVER_DEPLOYMENT_H
+#define DT_SOLVER_DEPLOYMENT_H
+
+#include "base/digest.h"
+#include "selir/program.h"
+
+struct dt_claim {
+    const char *family, *field, *reason, *source;
+};
+struct dt_site {
+    const char *family, *site, *program;
+    int64_t calls_per_step;
+    struct dt_fact *fact; /* limits and facts, in the file's order */
+    size_t n_facts;
+};
+struct dt_deployment {
+    struct dt_arena arena;
+    const char *name, *model, *engine, *engine_build, *backend;
+    struct dt_fact *parallelism; /* ints */
+    size_t n_parallelism;
+    struct dt_fact *limit;
+    size_t n_limits;
+    struct dt_site *site;
+    size_t n_sites;
+    struct dt_claim *claim;
+    size_t n_claims;
+};
+
+/*   -DT_EINPUT  "FILE:LINE:COLUMN: ..."; `file` is used in messages only */
+int dt_deployment_parse (const char *file, const void *data, size_t n,
+                         struct dt_deployment **ret, struct dt_err *reterr);
+struct dt_deployment *dt_deployment_free (struct dt_deployment *d);
+/* A fact of a site by name, NULL if it is not given. */
+const struct dt_fact *dt_site_fact (const struct dt_site *s, const char *name);
+
+#endif

@@ -1,0 +1,55 @@
+/* trace/schema.h - call schemas: what is known of one call of a family.
+ * Uses: base/.  Used by: trace, tuner, detentd, detentctl, libdetent.
+ *
+ * A family's call is described by fields per request (what an engine knows) and
+ * by quantities derived from them (what selection programs read).  The one
+ * function that derives them is here; engine, trace and tuner share it. */
+#ifndef DT_TRACE_SCHEMA_H
+#define DT_TRACE_SCHEMA_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+
+#define DT_SCHEMA_MAX_FIELDS 4
+#define DT_SCHEMA_MAX_QUANTITIES 16
+
+struct dt_quantity {
+    const char *name, *unit;
+    const char *formula; /* for people: "max over requests of query_len" */
+    uint8_t own;         /* 1: of one request; 0: of the whole call      */
+};
+
+/* Immutable, static. */
+struct dt_schema {
+    const char *family;
+    const char *const *field; /* per request: "query_len", "kv_len" */
+    size_t n_fields;
+    const struct dt_quantity *quantity;
+    size_t n_quantities;
+};
+
+/* NULL if there is no such family.  So far: "attention", with fields query_len
+ * and kv_len (tokens) and quantities
+ *   requests, longest_query, longest_kv, total_query, total_kv   (of the call)
+ *   query_length, kv_length                                      (own) */
+const struct dt_schema *dt_schema_find (const char *family);
+/* Index of a quantity by name, -1 if there is none. */
+int dt_schema_quantity (const struct dt_schema *s, const char *name);
+
+/* One call: field values row-major [n_requests * s->n_fields], borrowed. */
+struct dt_call {
+    size_t n_requests;
+    const int64_t *request;
+};
+
+/* Derive the quantities of the call that are not own into ret[n_quantities]
+ * (own entries are left as they are).  Sums that leave 64 bits are -DT_EINPUT.
+ * Allocates nothing. */
+int dt_schema_derive (const struct dt_schema *s, const struct dt_call *call, int64_t *ret,
+                      struct dt_err *reterr);
+/* The own quantity `q` of one request, from its fields. */
+int64_t dt_schema_own (const struct dt_schema *s, size_t q, const int64_t *request);
+
+#endif

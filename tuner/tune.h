@@ -1,0 +1,84 @@
+/* tuner/tune.h - from a trace to the cheapest legal assignment of one site.
+ * Uses: solver/, selir/vm.h, trace/, base/.  Used by: detentd.
+ *
+ * The tuner knows no process and no socket: it is handed callbacks. */
+#ifndef DT_TUNER_TUNE_H
+#define DT_TUNER_TUNE_H
+
+#include "solver/solve.h"
+#include "trace/dtrace.h"
+
+/* A call with its parameters, as the backend takes them: param[i] in the order
+ * of the selector's outputs; own ones are arrays over requests. */
+struct dt_tune_param {
+    const char *field;
+    int64_t one;
+    const int64_t *each; /* [n_requests] or NULL */
+};
+struct dt_tune_call {
+    const char *family, *site;
+    struct dt_call call;
+    const uint64_t *id; /* [n_requests] */
+    const struct dt_tune_param *param;
+    size_t n_params;
+};
+
+struct dt_tune_hooks {
+    void *ctx;
+    /* Identity of what the call would launch: equal means the same work.
+     * 1 in *ret_unsupported: the backend has no kernel for it (not an error). */
+    int (*plan) (void *ctx, const struct dt_tune_call *call, uint64_t ret_launch[2],
+                 int *ret_unsupported, struct dt_err *reterr);
+    /* Run the call once and time it, in nanoseconds. */
+    int (*measure) (void *ctx, const struct dt_tune_call *call, uint64_t *ret_ns,
+                    struct dt_err *reterr);
+    /* Told after each measured round; fraction in 0..1, seconds left or < 0 if
+     * unknown.  A result other than 0 cancels: tuning returns -DT_ECANCELLED. */
+    int (*progress) (void *ctx, double fraction, double left_s, const char *what);
+    /* A measurement is complete: keep it.  Called before it is used. */
+    int (*keep) (void *ctx, size_t assignment, size_t call, uint64_t ns, struct dt_err *reterr);
+};
+
+struct dt_tune_options {
+    size_t max_calls;   /* distinct calls replayed, sampled with weights; 0: 24 */
+    double budget_s;    /* wall time for this site; 0: 30                        */
+    double minimum_effect; /* relative; 0: 0.01                                  */
+    uint64_t seed;
+    int exhaustive;     /* every assignment on every sampled call, same rounds   */
+};
+
+/* What came out. */
+struct dt_tune_result {
+    size_t chosen;         /* assignment                                        */
+    size_t incumbent;      /* the default assignment                            */
+    int tie;               /* chosen == incumbent because nothing beat it       */
+    double ratio, ratio_lo, ratio_hi; /* chosen over incumbent, with its interval */
+    double worst_ratio;    /* the worst measured assignment over the chosen      */
+    double trace_ns;       /* estimated sum over the trace, chosen               */
+    double sample_error;   /* relative standard error of that estimate           */
+    size_t n_legal, n_merged, n_measured; /* assignments; after merging; measured */
+    size_t n_calls, n_sampled;            /* distinct calls of the trace; replayed */
+    uint64_t n_measurements;
+};
+
+/* `incumbent` is what a tie keeps (at first the default assignment).  Sampled
+ * verdicts are considered like others; the commit decides about them.
+ *   -DT_EILLEGAL no legal assignment that the backend supports
+ *   -DT_ECANCELLED, -DT_EUNTRUSTED, or what a hook returned */
+int dt_tune_site (const struct dt_solution *s, const struct dt_trace_site *t, size_t incumbent,
+                  const struct dt_tune_options *options, const struct dt_tune_hooks *hooks,
+                  struct dt_tune_result *ret, struct dt_err *reterr);
+
+/* The trace's calls as observations for dt_solution_default; owned by the caller
+ * (dt_tune_observations_done). */
+struct dt_tune_observations {
+    struct dt_observations view;
+    int64_t *in, *own;
+    size_t *n_own;
+    uint64_t *weight;
+};
+int dt_tune_observe (const struct dt_solution *s, const struct dt_trace_site *t,
+                     struct dt_tune_observations *ret, struct dt_err *reterr);
+void dt_tune_observations_done (struct dt_tune_observations *o);
+
+#endif

@@ -1,0 +1,32 @@
+/* tuner/tuple.h - the commitment tuple.
+ * Uses: base/, solver/.  Used by: detentd.
+ *
+ * The encoding is a canon map, stated in include/detent/tuple.h, which libdetent
+ * reads with its own few lines. */
+#ifndef DT_TUNER_TUPLE_H
+#define DT_TUNER_TUPLE_H
+
+#include "base/digest.h"
+#include "solver/deployment.h"
+#include "solver/solve.h"
+
+/* Who computes, as the worker reports it. */
+struct dt_tuple_backend {
+    const char *name, *build, *libraries, *driver, *device;
+    uint32_t units;
+};
+struct dt_tuple_site {
+    const struct dt_solution *solution;
+    size_t assignment;
+    struct dt_digest program; /* over the program's and its imports' source bytes */
+    struct dt_digest pinned, stock; /* of the selectors' bytes */
+};
+
+/* Encode; sites are sorted by (family, site) here.  *ret_bits and *ret_full are
+ * the two digests. */
+int dt_tuple_encode (const struct dt_deployment *d, const struct dt_tuple_backend *backend,
+                     const struct dt_tuple_site *site, size_t n_sites, struct dt_buf *ret,
+                     struct dt_digest *ret_bits, struct dt_digest *ret_full,
+                     struct dt_err *reterr);
+
+#endif
