@@ -1,0 +1,153 @@
+/* detent/detent.h - the engine's side of Detent (libdetent).
+ *
+ * An engine opens Detent once when it starts, asks for the selector of each
+ * (family, site) that it runs, and then selects parameters for each call:
+ *
+ *     struct detent_options o = { .deployment = "host-small", .workload = "chat",
+ *                                 .without_tuple = DETENT_REFUSE };
+ *     detent_open (&o, &d, &err);
+ *     detent_selector_new (d, "attention", "decoder", &s, &err);
+ *     detent_select (s, &call, &choice, &err);     // per call, no allocation
+ *
+ * Errors: functions return 0 or a negative code (-errno, or -1000 and below: the
+ * DETENT_E... codes) and fill `err` (may be NULL) with one line.  An error of
+ * detent_select means that the engine must stop and run no other kernel.
+ *
+ * Threads: a struct detent may be shared after detent_open.  A selector belongs
+ * to one thread; make one for each. */
+#ifndef DETENT_H
+#define DETENT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define DETENT_API __attribute__ ((visibility ("default")))
+
+#define DETENT_EINPUT 1001       /* an argument's content is not valid         */
+#define DETENT_EEVAL 1005        /* the selection program failed on this call  */
+#define DETENT_EREFUSED 1006     /* a condition or domain refuses this call    */
+#define DETENT_ECORRUPT 1007     /* digest or signature does not hold          */
+#define DETENT_EVERSION 1008     /* written by a version this one cannot read  */
+#define DETENT_EUNREACH 1009     /* detentd does not answer                    */
+#define DETENT_ENOTFOUND 1015    /* no such deployment, workload or site       */
+#define DETENT_EENVIRONMENT 1017 /* the tuple is for another backend or device */
+
+struct detent_error {
+    char text[1024];
+};
+
+struct detent;          /* one fetched bundle, immutable                      */
+struct detent_selector; /* one site's selector, with its thread's memory      */
+
+/* What to do when there is no valid tuple: stop, or run the stock selection of
+ * the fetched bundle's programs.  There is no default: 0 is refused. */
+enum detent_without { DETENT_REFUSE = 1, DETENT_STOCK = 2 };
+enum detent_variant { DETENT_PINNED = 0, DETENT_UNPINNED = 1 };
+
+struct detent_options {
+    const char *endpoint;   /* NULL: the daemon's default                      */
+    const char *deployment;
+    const char *workload;
+    enum detent_without without_tuple;
+    enum detent_variant variant; /* DETENT_UNPINNED runs stock, for comparison */
+    const uint8_t *snapshot;     /* 32 bytes: the commit that other ranks run;
+                                    NULL: the newest                           */
+    const uint8_t *signer;       /* 32 bytes: accept this key only; NULL: trust
+                                    the daemon behind its private socket       */
+    const char *bundle_path;     /* keep the last good bundle there; NULL: no   */
+    const uint8_t *required_bits; /* 32 bytes: must be the tuple's bits digest.
+                                     Only with it may an engine start from
+                                     bundle_path while detentd is down          */
+    int timeout_ms;         /* 0: 5000                                         */
+};
+
+/* The engine's limits, checked once against the programs' domains, so that a
+ * refusal while serving can only be a bug.  quantity: "requests", "longest_kv",
+ * ... of the family's call schema. */
+struct detent_limit {
+    const char *quantity;
+    int64_t lo, hi; /* every value the engine may present lies between */
+};
+
+/* Fetch, verify digests, signature and blobs, and keep the bundle.
+ * *ret is owned by the caller.
+ *   -DETENT_EUNREACH, -DETENT_ENOTFOUND, -DETENT_ECORRUPT, -DETENT_EVERSION,
+ *   -DETENT_EINPUT (options), -ENOMEM */
+DETENT_API int detent_open (const struct detent_options *options, struct detent **ret,
+                            struct detent_error *err);
+DETENT_API void detent_close (struct detent *d); /* NULL ok */
+
+/* Identity of what was fetched.  Borrowed, 32 bytes. */
+DETENT_API const uint8_t *detent_bits_digest (const struct detent *d);
+DETENT_API const uint8_t *detent_tuple_digest (const struct detent *d);
+DETENT_API const uint8_t *detent_snapshot (const struct detent *d);
+/* 1: the engine runs the stock selection, by its own setting. */
+DETENT_API int detent_is_stock (const struct detent *d);
+
+/* The backend that the tuple was tuned on, one field by name ("name", "build",
+ * "libraries", "driver", "device"), borrowed; NULL if there is no such field. */
+DETENT_API const char *detent_backend_field (const struct detent *d, const char *field);
+/* Refuse to serve on another backend: pass what the loaded one reports.
+ *   -DETENT_EENVIRONMENT  naming the field and both values */
+DETENT_API int detent_check_backend (const struct detent *d, const char *name,
+                                     const char *build, const char *libraries,
+                                     const char *driver, const char *device, uint32_t units,
+                                     struct detent_error *err);
+
+/* A selector for one thread.  Owned by the caller; `d` must outlive it. */
+DETENT_API int detent_selector_new (const struct detent *d, const char *family,
+                                    const char *site, size_t max_requests,
+                                    struct detent_selector **ret, struct detent_error *err);
+DETENT_API void detent_selector_free (struct detent_selector *s);
+DETENT_API int detent_selector_check_limits (const struct detent_selector *s,
+                                             const struct detent_limit *limit, size_t n_limits,
+                                             struct detent_error *err);
+
+/* One call: the family's fields for each request, row-major (attention:
+ * query_len, kv_len in tokens).  Borrowed. */
+struct detent_call {
+    size_t n_requests;
+    const int64_t *request;
+};
+
+/* The parameters of a call.  value[i] belongs to detent_selector_field (s, i); for
+ * a per-request field use each[i][request] instead (else each[i] is NULL).
+ * Borrowed from the selector until its next use. */
+struct detent_choice {
+    size_t n_fields;
+    const int64_t *value;
+    const int64_t *const *each;
+};
+
+DETENT_API size_t detent_selector_fields (const struct detent_selector *s);
+DETENT_API const char *detent_selector_field (const struct detent_selector *s, size_t i);
+/* 1 if output bits may depend on the field. */
+DETENT_API int detent_selector_binding (const struct detent_selector *s, size_t i);
+
+/* Select.  Allocates nothing.  A call seen before costs a hash and a compare.
+ *   -DETENT_EREFUSED  a condition or a domain refuses: stop
+ *   -DETENT_EEVAL     the program fails on this call: stop
+ *   -DETENT_EINPUT    more requests than max_requests, or negative fields */
+DETENT_API int detent_select (struct detent_selector *s, const struct detent_call *call,
+                              struct detent_choice *ret, struct detent_error *err);
+
+/* --- recording -------------------------------------------------------------
+ * A recorder collects the calls of one process and writes a .dtrace. */
+struct detent_recorder;
+DETENT_API int detent_recorder_new (const struct detent *d, struct detent_recorder **ret,
+                                    struct detent_error *err);
+/* Thread-safe.  Equal calls are counted. */
+DETENT_API int detent_record (struct detent_recorder *r, const char *family, const char *site,
+                              const struct detent_call *call, struct detent_error *err);
+DETENT_API int detent_recorder_write (struct detent_recorder *r, const char *path,
+                                      struct detent_error *err);
+DETENT_API void detent_recorder_free (struct detent_recorder *r);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

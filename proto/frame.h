@@ -1,0 +1,22 @@
+/* proto/frame.h - length-prefixed frames over a stream socket (worker and daemon).
+ * Uses: base/.  Used by: detentd, profiler.
+ *
+ * A frame is u32 length, little-endian, and the bytes; at most DT_FRAME_MAX. */
+#ifndef DT_PROTO_FRAME_H
+#define DT_PROTO_FRAME_H
+
+#include "base/buf.h"
+#include "base/err.h"
+
+#define DT_FRAME_MAX (64u << 20)
+
+/* Write one frame whole; never raises SIGPIPE.
+ *   -DT_EWORKER  the peer is gone */
+int dt_frame_write (int fd, const void *data, size_t n, struct dt_err *reterr);
+/* Read one frame, appended to `ret`, within timeout_ms (-1: no limit).
+ *   -DT_EWORKER  the peer closed or reset the connection
+ *   -ETIMEDOUT   no whole frame in time
+ *   -DT_ELIMIT   longer than DT_FRAME_MAX */
+int dt_frame_read (int fd, int timeout_ms, struct dt_buf *ret, struct dt_err *reterr);
+
+#endif
