@@ -1,1 +1,24 @@
 # tests/
+
+# base
+if HAVE_CHECK
+base_tests = tests/test_base_bytes tests/test_base_canon tests/test_base_mem tests/test_base_sys
+check_PROGRAMS += $(base_tests)
+TESTS += $(base_tests)
+tests_test_base_bytes_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
+tests_test_base_bytes_LDADD = libdtbase.la $(CHECK_LIBS)
+tests_test_base_canon_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
+tests_test_base_canon_LDADD = libdtbase.la $(CHECK_LIBS)
+tests_test_base_mem_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
+tests_test_base_mem_LDADD = libdtbase.la $(CHECK_LIBS)
+tests_test_base_sys_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
+tests_test_base_sys_LDADD = libdtbase.la $(CHECK_LIBS)
+endif
+dist_check_SCRIPTS += tests/check-layers.sh
+TESTS += tests/check-layers.sh
+EXTRA_DIST += tests/lengths.sh
+
+# Long files and functions, for a person to look at.
+lengths:
+	@top_srcdir='$(abs_top_srcdir)' sh '$(srcdir)/tests/lengths.sh'
+.PHONY: lengths
