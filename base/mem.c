@@ -34,26 +34,31 @@ int dt_mem_fail_hit (void)
     return fail_hit;
 }
 
+/* n * size, at least 1 (realloc (p, 0) would free p); 0 if no object can be that
+ * large.  Sanitizers' allocators end the process where libc's return NULL. */
+static size_t product (size_t n, size_t size)
+{
+    size_t total;
+
+    if (__builtin_mul_overflow (n, size, &total) || total > PTRDIFF_MAX) {
+        errno = ENOMEM;
+        return 0;
+    }
+    return total ? total : 1;
+}
+
 void *dt_calloc (size_t n, size_t size)
 {
-    if (must_fail ())
-        return NULL;
-    if (n == 0 || size == 0)
-        n = size = 1;
-    return calloc (n, size); /* checks the product */
+    size_t total = product (n, size);
+
+    return total && !must_fail () ? calloc (1, total) : NULL;
 }
 
 void *dt_realloc (void *p, size_t n, size_t size)
 {
-    size_t total;
+    size_t total = product (n, size);
 
-    if (must_fail ())
-        return NULL;
-    if (__builtin_mul_overflow (n, size, &total)) {
-        errno = ENOMEM;
-        return NULL;
-    }
-    return realloc (p, total ? total : 1); /* realloc (p, 0) would free p */
+    return total && !must_fail () ? realloc (p, total) : NULL;
 }
 
 void *dt_memdup (const void *p, size_t size)

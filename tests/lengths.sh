@@ -9,7 +9,7 @@ max_function=60
 list ()
 {
     find base selir solver trace tuner proto kernels profiler schema detentd detentctl libdetent \
-        verify engines bench tests include tools -type f \
+        verify engines bench tests include -type f \
         \( -name '*.c' -o -name '*.h' -o -name '*.cu' -o -name '*.cuh' \) | LC_ALL=C sort
 }
 
