@@ -21,63 +21,7 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/table.h"
-
-/* Kinds of value.  Columns: name, text in dumps, operands, partial. */
-#define DT_OPS(X) \
-    X (CONST, "const", 0, 0)    /* imm: the value's bits                        */ \
-    X (INPUT, "input", 0, 0)    /* imm: index into graph.input                  */ \
-    X (KNOB, "knob", 0, 0)      /* imm: index into graph.knob                   */ \
-    X (PIN, "pin", 0, 0)        /* imm: index into graph.pin; residual graphs   */ \
-    X (ADD, "+", 2, 1) \
-    X (SUB, "-", 2, 1) \
-    X (MUL, "*", 2, 1) \
-    X (FLOORDIV, "//", 2, 1) \
-    X (MOD, "%", 2, 1) \
-    X (LSHIFT, "<<", 2, 1) \
-    X (RSHIFT, ">>", 2, 1) \
-    X (NEG, "neg", 1, 1) \
-    X (ABS, "abs", 1, 1) \
-    X (BITAND, "&", 2, 0) \
-    X (BITOR, "|", 2, 0) \
-    X (BITXOR, "^", 2, 0) \
-    X (INVERT, "~", 1, 0) \
-    X (MIN, "min", 2, 0) \
-    X (MAX, "max", 2, 0) \
-    X (LT, "<", 2, 0)           /* comparisons: int operands, bool result       */ \
-    X (LE, "<=", 2, 0) \
-    X (EQ, "==", 2, 0)          /* two ints, two bools or two enums             */ \
-    X (NE, "!=", 2, 0) \
-    X (NOT, "not", 1, 0)        /* bools */ \
-    X (AND, "and", 2, 0) \
-    X (OR, "or", 2, 0) \
-    X (INT, "int", 1, 0)        /* bool to int                                  */ \
-    X (BOOL, "bool", 1, 0)      /* int to bool: operand != 0                    */ \
-    X (SELECT, "select", 3, 0)  /* a ? b : c; b and c of the result's type      */ \
-    X (FAIL, "fail", 0, 1)      /* a fault whenever the guard is true (a raise,
-                                   an unset local); imm: enum dt_fault          */
-
-enum dt_op {
-#define X(name, text, args, partial) DT_OP_##name,
-    DT_OPS (X)
-#undef X
-    DT_OP_COUNT
-};
-
-/* Types of values.  Floats have a number now so that no format changes later. */
-enum dt_type { DT_TYPE_INT = 1, DT_TYPE_BOOL = 2, DT_TYPE_FLOAT = 3, DT_TYPE_ENUM = 4 };
-
-/* Python's class of a run-time error. */
-enum dt_fault {
-    DT_FAULT_NONE = 0,
-    DT_FAULT_OVERFLOW = 1,      /* OverflowError: an int left 64 bits           */
-    DT_FAULT_ZERO_DIVISION = 2, /* ZeroDivisionError                            */
-    DT_FAULT_VALUE = 3,         /* ValueError: negative shift, min of nothing   */
-    DT_FAULT_INDEX = 4,         /* IndexError                                   */
-    DT_FAULT_KEY = 5,           /* KeyError                                     */
-    DT_FAULT_UNBOUND = 6,       /* UnboundLocalError                            */
-    DT_FAULT_TYPE = 7,          /* TypeError                                    */
-};
-const char *dt_fault_name (enum dt_fault fault); /* "ZeroDivisionError"; never NULL */
+#include "selir/op.h"
 
 #define DT_NODE_NONE UINT32_MAX
 
@@ -86,15 +30,16 @@ struct dt_span {
     uint32_t line, column; /* from 1; column counts bytes */
 };
 
+/* The fields up to `safe` are what hash-consing compares (no padding there). */
 struct dt_node {
-    uint8_t op, type;
-    uint8_t safe;     /* partial, and proven never to fault: guard is not read  */
+    int64_t imm;
     uint32_t a, b, c; /* operands, DT_NODE_NONE where the op has fewer          */
     uint32_t guard;   /* bool; DT_NODE_NONE: always on the path; partial ops    */
-    int64_t imm;
+    uint8_t op, type;
+    uint8_t safe;     /* partial, and proven never to fault: no guard           */
     uint32_t span;    /* index into graph.span: where the program computes it   */
     const char *name; /* "function.local" of its first binding, or NULL         */
-    uint64_t seq;     /* program order                                          */
+    uint64_t seq;     /* program order; builders take graph.next_seq++          */
 };
 
 /* A static collection of ints, bools or enum members: ascending `value[n]`, or,
@@ -186,15 +131,20 @@ struct dt_graph *dt_graph_new (void);
 struct dt_graph *dt_graph_free (struct dt_graph *g); /* NULL ok; returns NULL */
 
 /* Add a value, or find the equal one that is there (op, type, operands, guard,
- * imm).  No folding.  The first one's span, name and seq stay.  On success
- * *ret is its id.
+ * imm, safe).  No folding.  The first one's span, name and seq stay; fields that
+ * the op does not use are ignored.  `name` is borrowed: it lives as long as the
+ * graph (dt_graph_str).  A new INPUT, KNOB or PIN value is entered in its row's
+ * `node`.  On success *ret is its id.
  *   -ENOMEM, -DT_ELIMIT more than DT_GRAPH_MAX_NODES values */
 int dt_graph_add (struct dt_graph *g, struct dt_node n, uint32_t *ret, struct dt_err *reterr);
 int dt_graph_const (struct dt_graph *g, uint8_t type, int64_t v, uint32_t *ret,
                     struct dt_err *reterr);
 
-/* The rest append; strings and domains are copied.  Each returns an index or a
- * negative code. */
+/* A copy of `s` that lives as long as the graph; NULL if s is, or out of memory. */
+const char *dt_graph_str (struct dt_graph *g, const char *s);
+
+/* The rest append; strings and domains are copied, `node` of an input, knob or
+ * pin is ignored (see dt_graph_add).  Each returns an index or a negative code. */
 int64_t dt_graph_add_file (struct dt_graph *g, const char *path);
 int64_t dt_graph_add_span (struct dt_graph *g, struct dt_span span);
 int64_t dt_graph_add_enum (struct dt_graph *g, const char *text); /* finds equal ones */
@@ -208,15 +158,14 @@ int64_t dt_graph_add_point (struct dt_graph *g, const struct dt_point *point);
  * node fields are DT_NODE_NONE until added), no values, conditions, points. */
 int dt_graph_like (const struct dt_graph *g, struct dt_graph **ret, struct dt_err *reterr);
 
-/* The value of `op` on constants: the one definition of the arithmetic, used by
- * folding and by the vm's tests.  Returns the fault, and the (total) value. */
-enum dt_fault dt_op_eval (uint8_t op, int64_t a, int64_t b, int64_t c, int64_t *ret);
-
 /* Operands of a node, in order; returns how many. */
 int dt_node_args (const struct dt_node *n, uint32_t args[3]);
 
 /* Assert, in debug builds, that operands precede, types fit, and ids are in range. */
 void dt_graph_check (const struct dt_graph *g);
+
+/* 1 if the value raises where its guard is true: partial and not safe. */
+int dt_node_faults (const struct dt_node *n);
 
 /* Readable text, one value a line, appended to `out`. */
 struct dt_buf;

@@ -22,3 +22,14 @@ EXTRA_DIST += tests/lengths.sh
 lengths:
 	@top_srcdir='$(abs_top_srcdir)' sh '$(srcdir)/tests/lengths.sh'
 .PHONY: lengths
+# selir/, after the front end: graph, range, simplify, emit, vm
+if HAVE_CHECK
+check_PROGRAMS += tests/test_op tests/test_graph
+TESTS += tests/test_op tests/test_graph
+tests_test_op_SOURCES = tests/test_op.c
+tests_test_op_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
+tests_test_op_LDADD = libdtvm.la $(CHECK_LIBS)
+tests_test_graph_SOURCES = tests/test_graph.c
+tests_test_graph_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
+tests_test_graph_LDADD = libdtselir.la $(CHECK_LIBS)
+endif

@@ -1,0 +1,397 @@
+/* selir/graph.c - building, checking and printing dependence graphs. */
+#include "selir/graph.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/mem.h"
+
+#define KEY_BYTES (offsetof (struct dt_node, safe) + 1)
+_Static_assert (KEY_BYTES == 8 + 4 * 4 + 3, "the key has no padding");
+
+struct dt_graph *dt_graph_new (void)
+{
+    return dt_calloc (1, sizeof (struct dt_graph));
+}
+
+struct dt_graph *dt_graph_free (struct dt_graph *g)
+{
+    if (!g)
+        return NULL;
+    dt_table_done (&g->index);
+    dt_free (g->node);
+    dt_free (g->span);
+    dt_free (g->file);
+    dt_free (g->input);
+    dt_free (g->knob);
+    dt_free (g->pin);
+    dt_free (g->cond);
+    dt_free (g->point);
+    dt_free (g->enum_text);
+    dt_arena_done (&g->arena);
+    dt_free (g);
+    return NULL;
+}
+
+static const void *key_of (const void *ctx, uint32_t i, size_t *ret_len)
+{
+    const struct dt_graph *g = ctx;
+
+    *ret_len = KEY_BYTES;
+    return &g->node[i];
+}
+
+/* What the op does not use must not tell equal values apart. */
+static void normalise (struct dt_node *n)
+{
+    int args = dt_op_args (n->op);
+
+    if (args < 3)
+        n->c = DT_NODE_NONE;
+    if (args < 2)
+        n->b = DT_NODE_NONE;
+    if (args < 1)
+        n->a = DT_NODE_NONE;
+    else
+        n->imm = 0;
+    if (!dt_op_partial (n->op))
+        n->safe = 0;
+    if (!dt_op_partial (n->op) || n->safe)
+        n->guard = DT_NODE_NONE;
+}
+
+static void enter (struct dt_graph *g, const struct dt_node *n, uint32_t id)
+{
+    if (n->op == DT_OP_INPUT)
+        g->input[n->imm].node = id;
+    else if (n->op == DT_OP_KNOB)
+        g->knob[n->imm].node = id;
+    else if (n->op == DT_OP_PIN)
+        g->pin[n->imm].node = id;
+}
+
+int dt_graph_add (struct dt_graph *g, struct dt_node n, uint32_t *ret, struct dt_err *reterr)
+{
+    uint32_t found;
+
+    normalise (&n);
+    found = dt_table_get (&g->index, &n, KEY_BYTES, key_of, g);
+    if (found != DT_TABLE_NONE) {
+        *ret = found;
+        return 0;
+    }
+    if (g->n_nodes >= DT_GRAPH_MAX_NODES)
+        return dt_err_set (reterr, -DT_ELIMIT, "the program has more than %u values",
+                           DT_GRAPH_MAX_NODES);
+    if (dt_grow ((void **)&g->node, &g->room_nodes, g->n_nodes, sizeof *g->node) < 0
+        || dt_table_put (&g->index, &n, KEY_BYTES, g->n_nodes) < 0)
+        return dt_err_nomem (reterr);
+    g->node[g->n_nodes] = n;
+    enter (g, &n, g->n_nodes);
+    *ret = g->n_nodes++;
+    return 0;
+}
+
+int dt_graph_const (struct dt_graph *g, uint8_t type, int64_t v, uint32_t *ret,
+                    struct dt_err *reterr)
+{
+    struct dt_node n = { .op = DT_OP_CONST, .type = type, .imm = v };
+
+    return dt_graph_add (g, n, ret, reterr);
+}
+
+const char *dt_graph_str (struct dt_graph *g, const char *s)
+{
+    return s ? dt_arena_strn (&g->arena, s, strlen (s)) : NULL;
+}
+
+/* Room for one more row; its index or -ENOMEM. */
+#define APPEND(g, what, row) \
+    (dt_grow ((void **)&(g)->what, &(g)->room_##what##s, (g)->n_##what##s, \
+              sizeof *(g)->what) < 0 \
+         ? -ENOMEM \
+         : ((g)->what[(g)->n_##what##s] = (row), (int64_t)(g)->n_##what##s++))
+
+int64_t dt_graph_add_file (struct dt_graph *g, const char *path)
+{
+    const char *copy = dt_graph_str (g, path);
+
+    return copy ? APPEND (g, file, copy) : -ENOMEM;
+}
+
+int64_t dt_graph_add_span (struct dt_graph *g, struct dt_span span)
+{
+    return APPEND (g, span, span);
+}
+
+int64_t dt_graph_add_enum (struct dt_graph *g, const char *text)
+{
+    uint32_t i;
+    const char *copy;
+
+    for (i = 0; i < g->n_enums; i++)
+        if (strcmp (g->enum_text[i], text) == 0)
+            return i;
+    if (!(copy = dt_graph_str (g, text))
+        || dt_grow ((void **)&g->enum_text, &g->room_enums, g->n_enums,
+                    sizeof *g->enum_text) < 0)
+        return -ENOMEM;
+    g->enum_text[g->n_enums] = copy;
+    return g->n_enums++;
+}
+
+static int64_t *copy_values (struct dt_graph *g, const int64_t *v, size_t n)
+{
+    int64_t *p = dt_arena_array (&g->arena, n, sizeof *p);
+
+    if (p && n > 0)
+        memcpy (p, v, n * sizeof *p);
+    return p;
+}
+
+int64_t dt_graph_add_input (struct dt_graph *g, const struct dt_input *in)
+{
+    struct dt_input row = *in;
+
+    row.node = DT_NODE_NONE;
+    if (!(row.name = dt_graph_str (g, in->name)))
+        return -ENOMEM;
+    if (in->domain.value) {
+        if (!(row.domain.value = copy_values (g, in->domain.value, in->domain.n)))
+            return -ENOMEM;
+        row.domain.lo = in->domain.value[0];
+        row.domain.hi = in->domain.value[in->domain.n - 1];
+    }
+    return APPEND (g, input, row);
+}
+
+int64_t dt_graph_add_knob (struct dt_graph *g, const struct dt_knob *knob)
+{
+    struct dt_knob row = *knob;
+
+    row.node = DT_NODE_NONE;
+    if (!(row.name = dt_graph_str (g, knob->name))
+        || !(row.value = copy_values (g, knob->value, knob->n_values)))
+        return -ENOMEM;
+    return APPEND (g, knob, row);
+}
+
+int64_t dt_graph_add_pin (struct dt_graph *g, const struct dt_pin *pin)
+{
+    struct dt_pin row = *pin;
+
+    row.node = DT_NODE_NONE;
+    if (!(row.name = dt_graph_str (g, pin->name)))
+        return -ENOMEM;
+    return APPEND (g, pin, row);
+}
+
+int64_t dt_graph_add_cond (struct dt_graph *g, const struct dt_cond *cond)
+{
+    struct dt_cond row = *cond;
+
+    if (!(row.message = dt_graph_str (g, cond->message)))
+        return -ENOMEM;
+    return APPEND (g, cond, row);
+}
+
+int64_t dt_graph_add_point (struct dt_graph *g, const struct dt_point *point)
+{
+    struct dt_point row = *point;
+
+    if (!(row.field = dt_graph_str (g, point->field)))
+        return -ENOMEM;
+    return APPEND (g, point, row);
+}
+
+static int copy_rows (const struct dt_graph *g, struct dt_graph *n)
+{
+    uint32_t i;
+
+    for (i = 0; i < g->n_files; i++)
+        if (dt_graph_add_file (n, g->file[i]) < 0)
+            return -ENOMEM;
+    for (i = 0; i < g->n_spans; i++)
+        if (dt_graph_add_span (n, g->span[i]) < 0)
+            return -ENOMEM;
+    for (i = 0; i < g->n_enums; i++)
+        if (dt_graph_add_enum (n, g->enum_text[i]) < 0)
+            return -ENOMEM;
+    for (i = 0; i < g->n_inputs; i++)
+        if (dt_graph_add_input (n, &g->input[i]) < 0)
+            return -ENOMEM;
+    for (i = 0; i < g->n_knobs; i++)
+        if (dt_graph_add_knob (n, &g->knob[i]) < 0)
+            return -ENOMEM;
+    for (i = 0; i < g->n_pins; i++)
+        if (dt_graph_add_pin (n, &g->pin[i]) < 0)
+            return -ENOMEM;
+    n->next_seq = g->next_seq;
+    return g->family && !(n->family = dt_graph_str (n, g->family)) ? -ENOMEM : 0;
+}
+
+int dt_graph_like (const struct dt_graph *g, struct dt_graph **ret, struct dt_err *reterr)
+{
+    struct dt_graph *n = dt_graph_new ();
+
+    if (!n || copy_rows (g, n) < 0) {
+        dt_graph_free (n);
+        return dt_err_nomem (reterr);
+    }
+    *ret = n;
+    return 0;
+}
+
+int dt_node_args (const struct dt_node *n, uint32_t args[3])
+{
+    args[0] = n->a;
+    args[1] = n->b;
+    args[2] = n->c;
+    return dt_op_args (n->op);
+}
+
+int dt_node_faults (const struct dt_node *n)
+{
+    return dt_op_partial (n->op) && !n->safe;
+}
+
+/* Operand types of the ops that have one answer; EQ, NE and SELECT are apart. */
+static uint8_t operand_type (uint8_t op)
+{
+    return op == DT_OP_NOT || op == DT_OP_AND || op == DT_OP_OR || op == DT_OP_INT
+               ? DT_TYPE_BOOL
+               : DT_TYPE_INT;
+}
+
+static int result_fits (const struct dt_node *n)
+{
+    switch (n->op) {
+    case DT_OP_CONST: case DT_OP_INPUT: case DT_OP_KNOB: case DT_OP_PIN:
+    case DT_OP_SELECT: case DT_OP_FAIL:
+        return n->type >= DT_TYPE_INT && n->type <= DT_TYPE_ENUM;
+    case DT_OP_LT: case DT_OP_LE: case DT_OP_EQ: case DT_OP_NE: case DT_OP_NOT:
+    case DT_OP_AND: case DT_OP_OR: case DT_OP_BOOL:
+        return n->type == DT_TYPE_BOOL;
+    default:
+        return n->type == DT_TYPE_INT;
+    }
+}
+
+static int operands_fit (const struct dt_graph *g, const struct dt_node *n)
+{
+    uint32_t args[3];
+    int i, k = dt_node_args (n, args);
+
+    if (n->op == DT_OP_SELECT)
+        return g->node[n->a].type == DT_TYPE_BOOL && g->node[n->b].type == n->type
+               && g->node[n->c].type == n->type;
+    if (n->op == DT_OP_EQ || n->op == DT_OP_NE)
+        return g->node[n->a].type == g->node[n->b].type;
+    for (i = 0; i < k; i++)
+        if (g->node[args[i]].type != operand_type (n->op))
+            return 0;
+    return 1;
+}
+
+static int row_fits (const struct dt_graph *g, const struct dt_node *n, uint32_t id)
+{
+    switch (n->op) {
+    case DT_OP_INPUT: return n->imm < g->n_inputs && g->input[n->imm].node == id;
+    case DT_OP_KNOB: return n->imm < g->n_knobs && g->knob[n->imm].node == id;
+    case DT_OP_PIN: return n->imm < g->n_pins && g->pin[n->imm].node == id;
+    default: return 1;
+    }
+}
+
+void dt_graph_check (const struct dt_graph *g)
+{
+    uint32_t i, args[3];
+    int k, j;
+
+    for (i = 0; i < g->n_nodes; i++) {
+        const struct dt_node *n = &g->node[i];
+
+        assert (n->op < DT_OP_COUNT && result_fits (n));
+        k = dt_node_args (n, args);
+        for (j = 0; j < k; j++)
+            assert (args[j] < i);
+        assert (operands_fit (g, n) && row_fits (g, n, i));
+        assert (n->guard == DT_NODE_NONE
+                || (n->guard < i && g->node[n->guard].type == DT_TYPE_BOOL
+                    && dt_node_faults (n)));
+        assert (n->span < g->n_spans || g->n_spans == 0);
+    }
+    for (i = 0; i < g->n_conds; i++)
+        assert (g->cond[i].value < g->n_nodes
+                && g->node[g->cond[i].value].type == DT_TYPE_BOOL
+                && (g->cond[i].guard == DT_NODE_NONE || g->cond[i].guard < g->n_nodes));
+    for (i = 0; i < g->n_points; i++)
+        assert (g->point[i].node < g->n_nodes
+                && g->node[g->point[i].node].type == g->point[i].type);
+}
+
+static void dump_leaf (const struct dt_graph *g, const struct dt_node *n, struct dt_buf *out)
+{
+    switch (n->op) {
+    case DT_OP_CONST: dt_buf_printf (out, " %" PRId64, n->imm); break;
+    case DT_OP_INPUT: dt_buf_printf (out, " %s", g->input[n->imm].name); break;
+    case DT_OP_KNOB: dt_buf_printf (out, " %s", g->knob[n->imm].name); break;
+    case DT_OP_PIN: dt_buf_printf (out, " %s", g->pin[n->imm].name); break;
+    case DT_OP_FAIL: dt_buf_printf (out, " %s", dt_fault_name ((enum dt_fault)n->imm)); break;
+    default: break;
+    }
+}
+
+static void dump_place (const struct dt_graph *g, uint32_t span, struct dt_buf *out)
+{
+    if (span < g->n_spans && g->span[span].file < g->n_files)
+        dt_buf_printf (out, "  %s:%u:%u", g->file[g->span[span].file], g->span[span].line,
+                       g->span[span].column);
+}
+
+static void dump_node (const struct dt_graph *g, uint32_t i, struct dt_buf *out)
+{
+    const struct dt_node *n = &g->node[i];
+    static const char type[] = "?ibfe";
+    uint32_t args[3];
+    int j, k = dt_node_args (n, args);
+
+    dt_buf_printf (out, "%%%u:%c = %s", i, type[n->type <= DT_TYPE_ENUM ? n->type : 0],
+                   dt_op_text (n->op));
+    dump_leaf (g, n, out);
+    for (j = 0; j < k; j++)
+        dt_buf_printf (out, " %%%u", args[j]);
+    if (n->guard != DT_NODE_NONE)
+        dt_buf_printf (out, " if %%%u", n->guard);
+    if (n->safe)
+        dt_buf_printf (out, " safe");
+    if (n->name)
+        dt_buf_printf (out, "  # %s", n->name);
+    dump_place (g, n->span, out);
+    dt_buf_printf (out, "\n");
+}
+
+void dt_graph_dump (const struct dt_graph *g, struct dt_buf *out)
+{
+    uint32_t i;
+
+    for (i = 0; i < g->n_nodes; i++)
+        dump_node (g, i, out);
+    for (i = 0; i < g->n_conds; i++) {
+        const struct dt_cond *c = &g->cond[i];
+
+        dt_buf_printf (out, "%s %%%u", c->kind == DT_COND_REQUIRE ? "require" : "assume",
+                       c->value);
+        if (c->guard != DT_NODE_NONE)
+            dt_buf_printf (out, " if %%%u", c->guard);
+        dt_buf_printf (out, " \"%s\"", c->message);
+        dump_place (g, c->span, out);
+        dt_buf_printf (out, "\n");
+    }
+    for (i = 0; i < g->n_points; i++)
+        dt_buf_printf (out, "%s %s = %%%u\n", g->point[i].is_free ? "free" : "point",
+                       g->point[i].field, g->point[i].node);
+}
