@@ -1,0 +1,87 @@
+/* The family's schema, and its entries. */
+#include "kernels/attention/host/attention.h"
+
+#include <errno.h>
+
+#define ARRAY_SIZE(a) (sizeof (a) / sizeof *(a))
+
+static const struct dt_backend_fact facts[ATTN_N_FACTS] = {
+    [ATTN_HEAD_DIM] = { "head_dim", "elements", 16, ATTN_MAX_HEAD_DIM },
+    [ATTN_Q_HEADS] = { "q_heads", "", 1, 1024 },
+    [ATTN_KV_HEADS] = { "kv_heads", "", 1, 1024 },
+    [ATTN_PAGE_SIZE] = { "page_size", "tokens", 1, 256 },
+    [ATTN_BF16] = { "bf16", "", 0, 1 },
+    [ATTN_OUTPUT_BF16] = { "output_bf16", "", 0, 1 },
+    [ATTN_MAX_CONTEXT] = { "max_context", "tokens", 1, 1 << 20 },
+    [ATTN_MAX_BATCH] = { "max_batch", "requests", 1, 1 << 16 },
+    [ATTN_MAX_QUERY] = { "max_query", "tokens", 1, 1 << 20 },
+};
+
+static const char *const fields[ATTN_N_FIELDS] = {
+    [ATTN_QUERY_LEN] = "query_len", [ATTN_KV_LEN] = "kv_len",
+};
+
+static const int64_t block_n[] = { 16, 32, 64, 128 };
+static const int64_t split_stride[] = { 0, 256, 512, 1024, 2048, 4096 };
+static const int64_t tile_m[] = { 1, 4, 16, 32, 64 };
+static const int64_t workers[] = { 1, 2, 4, 8 };
+
+static const struct dt_backend_param params[ATTN_N_PARAMS] = {
+    [ATTN_BLOCK_N] = { "block_n", "tokens", 1, 0, block_n, ARRAY_SIZE (block_n),
+        "binding: the running maximum, and so each rounding of P and of the sums, follows the"
+        " key blocks" },
+    [ATTN_SPLIT_STRIDE] = { "split_stride", "tokens", 1, 0, split_stride,
+        ARRAY_SIZE (split_stride),
+        "binding: each split starts from an empty state, and folding states rounds" },
+    [ATTN_TILE_M] = { "tile_m", "rows", 0, 0, tile_m, ARRAY_SIZE (tile_m),
+        "free: a row's operations do not depend on the rows beside it" },
+    [ATTN_WORKERS] = { "workers_per_request", "threads", 0, 0, workers, ARRAY_SIZE (workers),
+        "free: splits are folded left to right, whoever computed them" },
+};
+
+static const struct dt_backend_family family = {
+    .name = "attention",
+    .facts = facts, .n_facts = ARRAY_SIZE (facts),
+    .request_fields = fields, .n_request_fields = ARRAY_SIZE (fields),
+    .params = params, .n_params = ARRAY_SIZE (params),
+};
+
+static int plan (struct dt_backend_ctx *ctx, const struct dt_backend_call *call,
+                 struct dt_backend_plan *ret, struct dt_backend_error *err)
+{
+    struct attn_shape s;
+    int r;
+
+    if ((r = attn_shape_init (&s, call, ctx->identity.units, err)) < 0)
+        return r;
+    *ret = (struct dt_backend_plan){
+        .operand_bytes = s.operand_bytes,
+        .output_bytes = s.output_bytes,
+        .workspace_bytes = s.workspace_bytes,
+        .launch = { s.launch[0], s.launch[1] },
+    };
+    return 0;
+}
+
+static int rows (struct dt_backend_ctx *ctx, const struct dt_backend_call *call,
+                 struct dt_backend_row *ret, struct dt_backend_error *err)
+{
+    struct attn_shape s;
+    size_t i, token_bytes, at = 0;
+    int r;
+
+    if ((r = attn_shape_init (&s, call, ctx->identity.units, err)) < 0)
+        return r;
+    token_bytes = s.q_heads * s.head_dim * (s.output_bf16 ? 2 : 4);
+    for (i = 0; i < s.n_requests; i++) {
+        size_t length = (size_t)call->request[i * ATTN_N_FIELDS + ATTN_QUERY_LEN] * token_bytes;
+
+        ret[i] = (struct dt_backend_row){ .offset = at, .length = length };
+        at += length;
+    }
+    return 0;
+}
+
+const struct host_family host_attention = {
+    .family = &family, .plan = plan, .fill = attn_fill, .run = attn_run, .rows = rows,
+};

@@ -1,0 +1,224 @@
+/* A call's operands: seeded values, keyed by request and position. */
+#include "kernels/attention/host/attention.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum stream { STREAM_Q = 1, STREAM_K, STREAM_V, STREAM_PAGES };
+
+/* Pages or tokens that one task writes. */
+#define FILL_CHUNK 16
+
+struct fill {
+    const struct attn_shape *s;
+    const struct dt_backend_call *call;
+    char *operands;
+};
+
+static uint64_t mix64 (uint64_t x)
+{
+    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
+    x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
+    return x ^ (x >> 31);
+}
+
+static uint64_t key_of (uint64_t seed, enum stream stream, uint64_t position, uint64_t head)
+{
+    uint64_t x = mix64 (seed + 0x9e3779b97f4a7c15u * stream);
+
+    return mix64 (mix64 (x ^ position) + 0x9e3779b97f4a7c15u * (head + 1));
+}
+
+/* One vector of one head: uniform in (-1, 1).  Queries are scaled by 4, so that
+ * softmax has a few heavy keys and many light ones, and the maximum moves late;
+ * values spread over 8 binades with either sign, so that sums cancel and every
+ * order of adding shows. */
+static void make_vector (uint64_t key, enum stream stream, size_t d, float *ret)
+{
+    uint32_t a = (uint32_t)key, b = (uint32_t)(key >> 32);
+    size_t i;
+
+    for (i = 0; i < d; i++) {
+        uint32_t h = a + (uint32_t)i * 0x9e3779b9u;
+        float x;
+
+        h = (h ^ (h >> 16)) * 0x7feb352du;
+        h = (h ^ (h >> 15) ^ b) * 0x846ca68bu;
+        h ^= h >> 16;
+        x = (float)(int32_t)h * 0x1p-31f;
+        if (stream == STREAM_Q)
+            x *= 4.0f;
+        else if (stream == STREAM_V)
+            x *= (float)(1u << (h & 7)) * 0x1p-4f;
+        ret[i] = x;
+    }
+}
+
+static uint16_t to_bf16 (float x)
+{
+    uint32_t u;
+
+    memcpy (&u, &x, sizeof u);
+    return (uint16_t)((u + 0x7fff + ((u >> 16) & 1)) >> 16);
+}
+
+static void put (const struct attn_shape *s, char *array, size_t at, size_t step, size_t d,
+                 const float *x)
+{
+    size_t i;
+
+    if (s->bf16)
+        for (i = 0; i < d; i++)
+            ((uint16_t *)array)[at + i * step] = to_bf16 (x[i]);
+    else
+        for (i = 0; i < d; i++)
+            ((float *)array)[at + i * step] = x[i];
+}
+
+/* The last i with start[i] <= x. */
+static size_t find (const int64_t *start, size_t n, size_t x)
+{
+    size_t lo = 0, hi = n;
+
+    while (hi - lo > 1) {
+        size_t middle = lo + (hi - lo) / 2;
+
+        if ((size_t)start[middle] <= x)
+            lo = middle;
+        else
+            hi = middle;
+    }
+    return lo;
+}
+
+static void fill_q (void *arg, size_t thread, size_t task)
+{
+    const struct fill *f = arg;
+    const struct attn_shape *s = f->s;
+    const int64_t *start = (const int64_t *)(f->operands + s->q_start);
+    size_t token, head, end = attn_min (s->n_tokens, (task + 1) * FILL_CHUNK);
+    float x[ATTN_MAX_HEAD_DIM];
+
+    (void)thread;
+    for (token = task * FILL_CHUNK; token < end; token++) {
+        size_t i = find (start, s->n_requests, token);
+        const int64_t *r = f->call->request + i * ATTN_N_FIELDS;
+        uint64_t position = (uint64_t)(r[ATTN_KV_LEN] - r[ATTN_QUERY_LEN])
+                            + (token - (uint64_t)start[i]);
+
+        for (head = 0; head < s->q_heads; head++) {
+            make_vector (key_of (f->call->seed[i], STREAM_Q, position, head), STREAM_Q,
+                         s->head_dim, x);
+            put (s, f->operands + s->q, (token * s->q_heads + head) * s->head_dim, 1,
+                 s->head_dim, x);
+        }
+    }
+}
+
+/* Keys and values of one position in one page; past the end, NaN. */
+static void fill_key (const struct fill *f, size_t request, size_t position, size_t page)
+{
+    const struct attn_shape *s = f->s;
+    size_t d = s->head_dim, ps = s->page_size, in = position % ps, head, i;
+    size_t kv_len = (size_t)f->call->request[request * ATTN_N_FIELDS + ATTN_KV_LEN];
+    uint64_t seed = f->call->seed[request];
+    float k[ATTN_MAX_HEAD_DIM], v[ATTN_MAX_HEAD_DIM];
+
+    for (i = 0; i < d; i++)
+        k[i] = v[i] = __builtin_nanf ("");
+    for (head = 0; head < s->kv_heads; head++) {
+        size_t at = (page * s->kv_heads + head) * d * ps;
+
+        if (position < kv_len) {
+            make_vector (key_of (seed, STREAM_K, position, head), STREAM_K, d, k);
+            make_vector (key_of (seed, STREAM_V, position, head), STREAM_V, d, v);
+        }
+        put (s, f->operands + s->k, at + in, ps, d, k);
+        put (s, f->operands + s->v, at + in * d, 1, d, v);
+    }
+}
+
+static void fill_pages (void *arg, size_t thread, size_t task)
+{
+    const struct fill *f = arg;
+    const struct attn_shape *s = f->s;
+    const int64_t *start = (const int64_t *)(f->operands + s->kv_start);
+    const int32_t *table = (const int32_t *)(f->operands + s->table);
+    size_t page, j, end = attn_min (s->n_pages, (task + 1) * FILL_CHUNK);
+
+    (void)thread;
+    for (page = task * FILL_CHUNK; page < end; page++) {
+        size_t i = find (start, s->n_requests, page);
+
+        for (j = 0; j < s->page_size; j++)
+            fill_key (f, i, (page - (size_t)start[i]) * s->page_size + j, (size_t)table[page]);
+    }
+}
+
+static void fill_starts (const struct fill *f)
+{
+    const struct attn_shape *s = f->s;
+    int64_t *q_start = (int64_t *)(f->operands + s->q_start);
+    int64_t *kv_start = (int64_t *)(f->operands + s->kv_start);
+    size_t i;
+
+    q_start[0] = kv_start[0] = 0;
+    for (i = 0; i < s->n_requests; i++) {
+        const int64_t *r = f->call->request + i * ATTN_N_FIELDS;
+
+        q_start[i + 1] = q_start[i] + r[ATTN_QUERY_LEN];
+        kv_start[i + 1] = kv_start[i]
+                          + (int64_t)attn_div_up ((size_t)r[ATTN_KV_LEN], s->page_size);
+    }
+}
+
+/* The first n_pages of a seeded permutation of all physical pages, in place:
+ * draw without replacement, then poison the pages that nobody drew. */
+static int fill_table (const struct fill *f, uint64_t scatter, struct dt_backend_error *err)
+{
+    const struct attn_shape *s = f->s;
+    size_t i, page_values = s->page_size * s->kv_heads * s->head_dim;
+    int32_t *table = (int32_t *)(f->operands + s->table), *all;
+
+    if (!(all = malloc (s->n_physical * sizeof *all)))
+        return host_fail (err, -ENOMEM, "attention: out of memory for %zu pages", s->n_physical);
+    for (i = 0; i < s->n_physical; i++)
+        all[i] = (int32_t)i;
+    for (i = 0; i < s->n_physical; i++) {
+        size_t j = i + key_of (scatter, STREAM_PAGES, i, 0) % (s->n_physical - i);
+        int32_t swap = all[i];
+
+        all[i] = all[j];
+        all[j] = swap;
+    }
+    memcpy (table, all, s->n_pages * sizeof *table);
+    for (; i-- > s->n_pages;) { /* all bits set is a NaN in either type */
+        size_t bytes = page_values * (s->bf16 ? 2 : 4);
+
+        memset (f->operands + s->k + (size_t)all[i] * bytes, 0xff, bytes);
+        memset (f->operands + s->v + (size_t)all[i] * bytes, 0xff, bytes);
+    }
+    free (all);
+    return 0;
+}
+
+int attn_fill (struct dt_backend_ctx *ctx, const struct dt_backend_call *call,
+               uint64_t scatter, void *operands, struct dt_backend_error *err)
+{
+    struct attn_shape s;
+    struct fill f = { &s, call, operands };
+    int r;
+
+    if ((r = attn_shape_init (&s, call, ctx->identity.units, err)) < 0)
+        return r;
+    if (!operands)
+        return host_fail (err, -EINVAL, "attention: fill of %zu requests without a buffer",
+                          s.n_requests);
+    fill_starts (&f);
+    if ((r = fill_table (&f, scatter, err)) < 0)
+        return r;
+    host_pool_run (ctx->pool, fill_q, &f, attn_div_up (s.n_tokens, FILL_CHUNK));
+    host_pool_run (ctx->pool, fill_pages, &f, attn_div_up (s.n_pages, FILL_CHUNK));
+    return 0;
+}

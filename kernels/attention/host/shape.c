@@ -1,0 +1,278 @@
+/* From a call to checked sizes, a layout, and the list of items. */
+#include "kernels/attention/host/attention.h"
+#include "kernels/attention/host/plant.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Fail with the message, the site's facts, the call's size and its parameters. */
+__attribute__ ((format (printf, 4, 5)))
+static int refuse (const struct dt_backend_call *call, struct dt_backend_error *err, int code,
+                   const char *format, ...)
+{
+    const struct dt_backend_family *f = call->family;
+    char what[160], where[320];
+    size_t i, n = 0;
+    va_list args;
+
+    va_start (args, format);
+    vsnprintf (what, sizeof what, format, args);
+    va_end (args);
+    where[0] = 0;
+    for (i = 0; i < f->n_facts && n < sizeof where; i++)
+        n += (size_t)snprintf (where + n, sizeof where - n, "%s=%lld ", f->facts[i].name,
+                               (long long)call->fact[i]);
+    for (i = 0; i < f->n_params && n < sizeof where; i++)
+        n += (size_t)snprintf (where + n, sizeof where - n, "%s%s=%lld", i ? " " : "; ",
+                               f->params[i].name, (long long)call->param[i].one);
+    return host_fail (err, code, "%s: %s (%zu requests, %s)", f->name, what, call->n_requests,
+                      where);
+}
+
+static int check_facts (const struct dt_backend_call *call, struct dt_backend_error *err)
+{
+    const struct dt_backend_family *f = call->family;
+    const int64_t *fact = call->fact;
+    size_t i;
+
+    for (i = 0; i < f->n_facts; i++)
+        if (fact[i] < f->facts[i].lo || fact[i] > f->facts[i].hi)
+            return refuse (call, err, -EINVAL, "%s must be in %lld..%lld", f->facts[i].name,
+                           (long long)f->facts[i].lo, (long long)f->facts[i].hi);
+    if (fact[ATTN_HEAD_DIM] % ATTN_PANEL)
+        return refuse (call, err, -EINVAL, "head_dim must be a multiple of %d", ATTN_PANEL);
+    if (fact[ATTN_Q_HEADS] % fact[ATTN_KV_HEADS])
+        return refuse (call, err, -EINVAL, "kv_heads must divide q_heads");
+    if (fact[ATTN_PAGE_SIZE] & (fact[ATTN_PAGE_SIZE] - 1))
+        return refuse (call, err, -EINVAL, "page_size must be a power of two");
+    return 0;
+}
+
+static int check_params (const struct dt_backend_call *call, struct dt_backend_error *err)
+{
+    const struct dt_backend_family *f = call->family;
+    size_t i, j;
+
+    for (i = 0; i < f->n_params; i++) {
+        for (j = 0; j < f->params[i].n_values; j++)
+            if (f->params[i].values[j] == call->param[i].one)
+                break;
+        if (j == f->params[i].n_values)
+            return refuse (call, err, -EINVAL, "%s has no value %lld", f->params[i].name,
+                           (long long)call->param[i].one);
+    }
+    if (call->param[ATTN_SPLIT_STRIDE].one % call->param[ATTN_BLOCK_N].one)
+        return refuse (call, err, -EINVAL, "split_stride must be a multiple of block_n");
+    return 0;
+}
+
+static int check_requests (const struct dt_backend_call *call, struct dt_backend_error *err)
+{
+    size_t i;
+
+    if (call->n_requests > (size_t)call->fact[ATTN_MAX_BATCH])
+        return refuse (call, err, -EINVAL, "more requests than max_batch");
+    for (i = 0; i < call->n_requests; i++) {
+        const int64_t *x = call->request + i * ATTN_N_FIELDS;
+        const char *why = x[ATTN_QUERY_LEN] < 0 ? "a negative length"
+            : x[ATTN_QUERY_LEN] > x[ATTN_KV_LEN] ? "more queries than keys"
+            : x[ATTN_KV_LEN] > call->fact[ATTN_MAX_CONTEXT] ? "more keys than max_context"
+            : x[ATTN_QUERY_LEN] > call->fact[ATTN_MAX_QUERY] ? "more queries than max_query"
+            : NULL;
+
+        if (why)
+            return refuse (call, err, -EINVAL, "request %zu has %s: query_len=%lld kv_len=%lld",
+                           i, why, (long long)x[ATTN_QUERY_LEN], (long long)x[ATTN_KV_LEN]);
+    }
+    return 0;
+}
+
+static void copy_call (struct attn_shape *s, const struct dt_backend_call *call)
+{
+    *s = (struct attn_shape){
+        .head_dim = (size_t)call->fact[ATTN_HEAD_DIM],
+        .q_heads = (size_t)call->fact[ATTN_Q_HEADS],
+        .kv_heads = (size_t)call->fact[ATTN_KV_HEADS],
+        .page_size = (size_t)call->fact[ATTN_PAGE_SIZE],
+        .bf16 = (int)call->fact[ATTN_BF16],
+        .output_bf16 = (int)call->fact[ATTN_OUTPUT_BF16],
+        .block_n = (size_t)call->param[ATTN_BLOCK_N].one,
+        .split_stride = (size_t)call->param[ATTN_SPLIT_STRIDE].one,
+        .tile_m = (size_t)call->param[ATTN_TILE_M].one,
+        .workers = (size_t)call->param[ATTN_WORKERS].one,
+        .n_requests = call->n_requests,
+    };
+    s->group = s->q_heads / s->kv_heads;
+    if (PLANTED (TILE) && call->n_requests > 1)
+        s->block_n = s->block_n == 16 ? 32 : s->block_n / 2;
+}
+
+/* The tiles of one request, last rows first: they have most keys to see, and
+ * threads that end together waste less.  Calls 'item' for each run. */
+struct each {
+    const struct attn_shape *s;
+    struct attn_item *items; /* NULL: count only */
+    size_t n_items, n_slots, n_folds;
+};
+
+static void each_run (struct each *e, struct attn_item item, size_t n_splits)
+{
+    size_t run, runs = attn_min (e->s->workers, n_splits);
+
+    item.n_splits = (uint32_t)n_splits;
+    item.n_runs = (uint32_t)runs;
+    for (run = 0; run < runs; run++) {
+        item.split = (uint32_t)(run * n_splits / runs);
+        item.end_split = (uint32_t)((run + 1) * n_splits / runs);
+        item.slot = e->n_slots;
+        if (e->items)
+            e->items[e->n_items] = item;
+        e->n_items++;
+        if (runs > 1) /* the run from split 0 hands over one folded state */
+            e->n_slots += run == 0 ? 1 : item.end_split - item.split;
+    }
+    e->n_folds += runs > 1;
+}
+
+static void each_request (struct each *e, size_t request, size_t query_len, size_t kv_len)
+{
+    const struct attn_shape *s = e->s;
+    size_t rows = query_len * s->group, tiles = attn_div_up (rows, s->tile_m);
+    size_t head, t;
+
+    for (head = 0; head < s->kv_heads; head++)
+        for (t = tiles; t-- > 0 && e->n_items <= ATTN_MAX_ITEMS;) {
+            size_t row = t * s->tile_m, n = attn_min (s->tile_m, rows - row);
+            size_t end = attn_visible (kv_len - query_len, row, n, s->group);
+
+            each_run (e, (struct attn_item){ .request = (uint32_t)request,
+                      .head = (uint32_t)head, .row = (uint32_t)row, .n_rows = (uint32_t)n },
+                      s->split_stride ? attn_div_up (end, s->split_stride) : 1);
+        }
+}
+
+static void each_call (struct each *e, const struct dt_backend_call *call)
+{
+    size_t i;
+
+    for (i = 0; i < call->n_requests; i++)
+        each_request (e, i, (size_t)call->request[i * ATTN_N_FIELDS + ATTN_QUERY_LEN],
+                      (size_t)call->request[i * ATTN_N_FIELDS + ATTN_KV_LEN]);
+}
+
+void attn_shape_items (const struct attn_shape *s, const struct dt_backend_call *call,
+                       struct attn_item *items)
+{
+    struct each e = { .s = s, .items = items };
+
+    each_call (&e, call);
+}
+
+/* What the call starts: block_n, and for each request what is left of the other
+ * parameters once they are cut to its size. */
+static void digest_launch (struct attn_shape *s, const struct dt_backend_call *call)
+{
+    size_t i;
+
+    for (i = 0; i < ATTN_N_FACTS; i++)
+        host_mix (s->launch, (uint64_t)call->fact[i]);
+    host_mix (s->launch, s->block_n);
+    for (i = 0; i < call->n_requests; i++) {
+        size_t query_len = (size_t)call->request[i * ATTN_N_FIELDS + ATTN_QUERY_LEN];
+        size_t kv_len = (size_t)call->request[i * ATTN_N_FIELDS + ATTN_KV_LEN];
+        size_t stride = s->split_stride >= kv_len ? 0 : s->split_stride;
+        size_t splits = stride ? attn_div_up (kv_len, stride) : 1;
+
+        host_mix (s->launch, query_len);
+        if (query_len == 0)
+            continue;
+        host_mix (s->launch, kv_len);
+        host_mix (s->launch, stride);
+        host_mix (s->launch, attn_min (s->tile_m, query_len * s->group));
+        host_mix (s->launch, attn_min (s->workers, splits));
+    }
+}
+
+static void add_requests (struct attn_shape *s, const struct dt_backend_call *call)
+{
+    size_t i, longest = 0;
+
+    for (i = 0; i < call->n_requests; i++) {
+        size_t query_len = (size_t)call->request[i * ATTN_N_FIELDS + ATTN_QUERY_LEN];
+
+        s->n_tokens += query_len;
+        s->n_pages += attn_div_up ((size_t)call->request[i * ATTN_N_FIELDS + ATTN_KV_LEN],
+                                   s->page_size);
+        longest = query_len > longest ? query_len : longest;
+    }
+    /* Some pages belong to nobody: they are poisoned, and nobody may read them. */
+    s->n_physical = s->n_pages + s->n_pages / 16 + 1;
+    s->tile_rows = attn_min (s->tile_m, longest * s->group);
+    s->tile_rows = attn_div_up (s->tile_rows, ATTN_ROWS) * ATTN_ROWS;
+}
+
+/* Move '*at' past an array of n elements of 'size' bytes, and return its start. */
+static size_t place (size_t *at, size_t n, size_t size)
+{
+    size_t start = host_align (*at);
+
+    *at = host_add (start, host_mul (n, size));
+    return start;
+}
+
+static void lay_out (struct attn_shape *s, size_t units)
+{
+    size_t elem = s->bf16 ? 2 : 4;
+    size_t token = s->q_heads * s->head_dim, page = s->page_size * s->kv_heads * s->head_dim;
+    size_t at = 0, rows = s->tile_rows, d = s->head_dim;
+
+    s->q_start = place (&at, s->n_requests + 1, sizeof (int64_t));
+    s->kv_start = place (&at, s->n_requests + 1, sizeof (int64_t));
+    s->table = place (&at, s->n_pages, sizeof (int32_t));
+    s->q = place (&at, host_mul (s->n_tokens, token), elem);
+    s->k = place (&at, host_mul (s->n_physical, page), elem);
+    s->v = place (&at, host_mul (s->n_physical, page), elem);
+    s->operand_bytes = at;
+    s->output_bytes = host_mul (host_mul (s->n_tokens, token), s->output_bf16 ? 2 : 4);
+
+    s->state_bytes = host_align (rows * (d + 2) * sizeof (float));
+    s->scratch_bytes = host_align ((rows * (d + s->block_n + 1) + 2 * d * s->block_n)
+                                   * sizeof (float)) + 2 * s->state_bytes;
+    at = 0;
+    place (&at, s->n_items, sizeof (struct attn_item));
+    s->scratches = place (&at, units, s->scratch_bytes);
+    s->states = place (&at, s->n_slots, s->state_bytes);
+    s->workspace_bytes = s->n_items ? at : 0;
+}
+
+int attn_shape_init (struct attn_shape *ret, const struct dt_backend_call *call, size_t units,
+                     struct dt_backend_error *err)
+{
+    struct attn_shape s;
+    struct each e = { .s = &s };
+    int r;
+
+    if ((r = check_facts (call, err)) < 0 || (r = check_params (call, err)) < 0
+        || (r = check_requests (call, err)) < 0)
+        return r;
+    copy_call (&s, call);
+    add_requests (&s, call);
+    each_call (&e, call);
+    if (e.n_items > ATTN_MAX_ITEMS)
+        return refuse (call, err, -DT_BACKEND_EUNSUPPORTED, "more than %u tiles and runs",
+                       ATTN_MAX_ITEMS);
+    s.n_items = e.n_items;
+    s.n_slots = e.n_slots;
+    s.n_folds = e.n_folds;
+    lay_out (&s, units);
+    if (s.n_physical > INT32_MAX)
+        return refuse (call, err, -EINVAL, "more than 2^31 pages");
+    if (s.operand_bytes > PTRDIFF_MAX || s.output_bytes > PTRDIFF_MAX
+        || s.workspace_bytes > PTRDIFF_MAX)
+        return refuse (call, err, -EINVAL, "its size overflows");
+    digest_launch (&s, call);
+    *ret = s;
+    return 0;
+}

@@ -1,0 +1,69 @@
+/* host/host.h - what the parts of the host backend share.
+ * Uses: include/detent/backend.h.  Used by: kernels/host, kernels/<family>/host. */
+#ifndef KERNELS_HOST_H
+#define KERNELS_HOST_H
+
+#include <detent/backend.h>
+#include "kernels/host/pool.h"
+
+/* Most worker threads that one context opens. */
+#define HOST_MAX_UNITS 1024u
+/* Alignment of every buffer, as the interface promises. */
+#define HOST_ALIGN 256u
+
+struct dt_backend_ctx {
+    struct host_pool *pool;
+    struct dt_backend_identity identity;
+    char device[128];
+    int wide; /* the processor has AVX2; chooses instructions, never bits */
+    uint64_t elapsed_ns;
+};
+
+/* One family's entries; each is called with a call that names this family. */
+struct host_family {
+    const struct dt_backend_family *family;
+    int (*plan) (struct dt_backend_ctx *ctx, const struct dt_backend_call *call,
+                 struct dt_backend_plan *ret, struct dt_backend_error *err);
+    int (*fill) (struct dt_backend_ctx *ctx, const struct dt_backend_call *call,
+                 uint64_t scatter, void *operands, struct dt_backend_error *err);
+    int (*run) (struct dt_backend_ctx *ctx, const struct dt_backend_call *call,
+                const void *operands, void *output, void *workspace,
+                struct dt_backend_error *err);
+    int (*rows) (struct dt_backend_ctx *ctx, const struct dt_backend_call *call,
+                 struct dt_backend_row *ret, struct dt_backend_error *err);
+};
+
+extern const struct host_family host_attention;
+
+/* Write one line to 'err' (may be NULL) and return 'code'. */
+int host_fail (struct dt_backend_error *err, int code, const char *format, ...)
+    __attribute__ ((format (printf, 3, 4)));
+
+/* CLOCK_MONOTONIC_RAW. */
+uint64_t host_now_ns (void);
+
+/* Mix one word into a digest of two.  Not cryptographic: it tells launches of
+ * one call apart. */
+void host_mix (uint64_t digest[2], uint64_t word);
+
+/* Sizes that stick at SIZE_MAX once they pass it. */
+static inline size_t host_add (size_t a, size_t b)
+{
+    size_t sum;
+
+    return __builtin_add_overflow (a, b, &sum) ? SIZE_MAX : sum;
+}
+
+static inline size_t host_mul (size_t a, size_t b)
+{
+    size_t product;
+
+    return __builtin_mul_overflow (a, b, &product) ? SIZE_MAX : product;
+}
+
+/* 'at' moved up to HOST_ALIGN. */
+static inline size_t host_align (size_t at)
+{
+    return at > SIZE_MAX - HOST_ALIGN ? SIZE_MAX : (at + HOST_ALIGN - 1) / HOST_ALIGN * HOST_ALIGN;
+}
+#endif
