@@ -33,3 +33,22 @@ tests_test_graph_SOURCES = tests/test_graph.c
 tests_test_graph_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 tests_test_graph_LDADD = libdtselir.la $(CHECK_LIBS)
 endif
+
+# kernels
+if HAVE_CHECK
+check_LTLIBRARIES += tests/backend-planted.la
+tests_backend_planted_la_SOURCES = tests/backend-planted.c $(host_backend_sources)
+nodist_tests_backend_planted_la_SOURCES = kernels/host/build.h
+tests_backend_planted_la_CPPFLAGS = $(AM_CPPFLAGS) -DDT_PLANT
+tests_backend_planted_la_CFLAGS = $(AM_CFLAGS) -Wno-psabi
+tests_backend_planted_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -shared -rpath /nowhere
+check_PROGRAMS += tests/test_attention tests/test_attention_invariance
+TESTS += tests/test_attention tests/test_attention_invariance
+tests_test_attention_SOURCES = tests/test_attention.c tests/attention_rig.c tests/attention_rig.h
+tests_test_attention_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
+tests_test_attention_LDADD = $(CHECK_LIBS)
+tests_test_attention_invariance_SOURCES = tests/test_attention_invariance.c \
+	tests/attention_rig.c tests/attention_rig.h
+tests_test_attention_invariance_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
+tests_test_attention_invariance_LDADD = $(CHECK_LIBS)
+endif

@@ -5,6 +5,7 @@
 #include "kernels/host/host.h"
 
 #include <errno.h>
+#include <fenv.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdarg.h>
@@ -165,12 +166,26 @@ static int plan (struct dt_backend_ctx *ctx, const struct dt_backend_call *call,
     return f ? f->plan (ctx, call, ret, err) : -EINVAL;
 }
 
+/* The caller may round upwards or flush subnormals; kernels do neither. */
+static void enter_kernels (fenv_t *ret_callers)
+{
+    fegetenv (ret_callers);
+    fesetenv (FE_DFL_ENV);
+}
+
 static int fill (struct dt_backend_ctx *ctx, const struct dt_backend_call *call,
                  uint64_t scatter, void *operands, struct dt_backend_error *err)
 {
     const struct host_family *f = entry_of (call, err);
+    fenv_t callers;
+    int r;
 
-    return f ? f->fill (ctx, call, scatter, operands, err) : -EINVAL;
+    if (!f)
+        return -EINVAL;
+    enter_kernels (&callers);
+    r = f->fill (ctx, call, scatter, operands, err);
+    fesetenv (&callers);
+    return r;
 }
 
 static int run (struct dt_backend_ctx *ctx, const struct dt_backend_call *call,
@@ -178,8 +193,15 @@ static int run (struct dt_backend_ctx *ctx, const struct dt_backend_call *call,
                 struct dt_backend_error *err)
 {
     const struct host_family *f = entry_of (call, err);
+    fenv_t callers;
+    int r;
 
-    return f ? f->run (ctx, call, operands, output, workspace, err) : -EINVAL;
+    if (!f)
+        return -EINVAL;
+    enter_kernels (&callers);
+    r = f->run (ctx, call, operands, output, workspace, err);
+    fesetenv (&callers);
+    return r;
 }
 
 static int rows (struct dt_backend_ctx *ctx, const struct dt_backend_call *call,

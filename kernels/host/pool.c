@@ -121,13 +121,10 @@ uint32_t host_pool_units (const struct host_pool *pool)
 
 void host_pool_run (struct host_pool *pool, host_task_f run, void *arg, size_t n)
 {
-    fenv_t callers;
     size_t wanted = n < pool->units ? n : pool->units;
 
     if (n == 0)
         return;
-    fegetenv (&callers);
-    fesetenv (FE_DFL_ENV);
     pthread_mutex_lock (&pool->lock);
     pool->run = run;
     pool->arg = arg;
@@ -145,5 +142,4 @@ void host_pool_run (struct host_pool *pool, host_task_f run, void *arg, size_t n
     while (pool->busy > 0)
         pthread_cond_wait (&pool->idle, &pool->lock);
     pthread_mutex_unlock (&pool->lock);
-    fesetenv (&callers);
 }

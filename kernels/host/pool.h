@@ -19,7 +19,7 @@ struct host_pool *host_pool_free (struct host_pool *pool); /* NULL ok; returns N
 uint32_t host_pool_units (const struct host_pool *pool);
 
 /* Run tasks 0 .. n - 1, in any order and on any thread, and return when all are
- * done.  Tasks run with the default floating-point environment, whatever the
- * caller's. */
+ * done.  The pool's threads have the default floating-point environment; the
+ * caller sees to its own. */
 void host_pool_run (struct host_pool *pool, host_task_f run, void *arg, size_t n);
 #endif

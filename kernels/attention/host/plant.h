@@ -13,6 +13,7 @@ enum attn_plant {
     PLANT_LAZY,      /* rescale only if some row of the tile needs it */
     PLANT_TILE,      /* the key block follows the number of requests */
     PLANT_NAN,       /* keys past the end are masked, not zeroed */
+    PLANT_BASE,      /* no fault: the kernels for any processor */
 };
 
 #ifdef DT_PLANT

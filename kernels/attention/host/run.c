@@ -161,7 +161,7 @@ static void fold_item (void *arg, size_t thread, size_t index)
 static const struct attn_kernels *choose_kernels (const struct dt_backend_ctx *ctx)
 {
 #ifdef __x86_64__
-    if (ctx->wide)
+    if (ctx->wide && !PLANTED (BASE))
         return &attn_kernels_avx2;
 #endif
     (void)ctx;
