@@ -1,5 +1,6 @@
 /* solver/deployment.h - a deployment's facts, as YAML.
- * Uses: base/, selir/program.h, libyaml.  Used by: solver, tuner, detentd, detentctl.
+ * Uses: base/, selir/program.h, solver/yaml.h.  Used by: solver, tuner, detentd,
+ * detentctl.
  *
  *   version: 1
  *   name: host-small                  # [a-z0-9][a-z0-9._-]{0,62}
@@ -17,12 +18,14 @@
  *   claims:
  *     - {family: attention, field: tile_m, reason: "...", source: "..."}
  *
- * Facts of a site are `limits` and `facts` together; a name in both is refused.
- * Only those that the program's Facts record or the backend's family asks for
- * may be given as `facts`.  Keys are strict: unknown (with a suggestion) or
- * repeated ones (both lines named), anchors, aliases, tags, a second document,
- * depth over 8 and more than 1 MiB are refused.  Plain true/false are bools,
- * plain decimal integers are ints; all else is text. */
+ * parallelism and claims may be left out.  Facts of a site are `limits` and
+ * `facts` together; a name in both is refused.  Limits may hold more than a site
+ * asks for; a fact must be asked for by the program's Facts record or by the
+ * backend's family (dt_site_check).  Keys are strict: unknown (with a
+ * suggestion) or repeated ones (both lines named) are refused, and so is what
+ * solver/yaml.h lists.  Plain true/false are bools, plain decimal integers are
+ * ints; all else is text.  Text where a number or bool is meant, and the reverse,
+ * is refused: 1.10, 0x1F, 1e3, no and yes are texts. */
 #ifndef DT_SOLVER_DEPLOYMENT_H
 #define DT_SOLVER_DEPLOYMENT_H
 
@@ -35,8 +38,9 @@ struct dt_claim {
 struct dt_site {
     const char *family, *site, *program;
     int64_t calls_per_step;
-    struct dt_fact *fact; /* limits and facts, in the file's order */
-    size_t n_facts;
+    struct dt_fact *fact; /* [n_facts] the limits, then the site's own facts,
+                             each in the file's order */
+    size_t n_facts, n_limits;
 };
 struct dt_deployment {
     struct dt_arena arena;
@@ -51,11 +55,15 @@ struct dt_deployment {
     size_t n_claims;
 };
 
-/*   -DT_EINPUT  "FILE:LINE:COLUMN: ..."; `file` is used in messages only */
+/* `data` may be released afterwards; `file` is used in messages only.
+ *   -DT_EINPUT  "FILE:LINE:COLUMN: ..."
+ *   -DT_ELIMIT  a limit of solver/yaml.h      -ENOMEM */
 int dt_deployment_parse (const char *file, const void *data, size_t n,
                          struct dt_deployment **ret, struct dt_err *reterr);
 struct dt_deployment *dt_deployment_free (struct dt_deployment *d);
 /* A fact of a site by name, NULL if it is not given. */
 const struct dt_fact *dt_site_fact (const struct dt_site *s, const char *name);
+/* Index of a site by family and name, or -1. */
+int64_t dt_deployment_find (const struct dt_deployment *d, const char *family, const char *site);
 
 #endif
