@@ -175,7 +175,7 @@ static int read_fact (struct reader *r, const struct dt_yaml *y, struct dt_fact 
     if (*p >= 'a' && *p <= 'z')
         while (in (*p, "_"))
             p++;
-    if (*p || strlen (y->key) > MAX_NAME)
+    if (p == y->key || *p || strlen (y->key) > MAX_NAME)
         return refuse (r, y->key_line, y->key_column,
                        "\"%.80s\": a fact's name is 1 to %d of a-z 0-9 _ and starts with a letter",
                        y->key, MAX_NAME);

@@ -1,5 +1,16 @@
 # tests/
 
+# solver
+if HAVE_CHECK
+solver_tests = tests/test_cut tests/test_deployment
+check_PROGRAMS += $(solver_tests)
+TESTS += $(solver_tests)
+tests_test_cut_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
+tests_test_cut_LDADD = libdtsolver.la $(CHECK_LIBS)
+tests_test_deployment_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
+tests_test_deployment_LDADD = libdtsolver.la $(CHECK_LIBS)
+endif
+
 # base
 if HAVE_CHECK
 base_tests = tests/test_base_bytes tests/test_base_canon tests/test_base_mem tests/test_base_sys

@@ -2,6 +2,7 @@
  * every refusal with its text. */
 #include <check.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -96,10 +97,10 @@ static const struct {
       "d.yaml:7:19: program \"f.c\": must be the name of a .py file without a folder" },
     { HEAD LIMITS "sites: [{calls_per_step: 0}]\n",
       "d.yaml:7:26: calls_per_step must be an integer of at least 1, not the integer 0" },
-    { HEAD LIMITS SITE ("n: [1]"), "d.yaml:8:73: n must be an integer, true, false or text, not "
+    { HEAD LIMITS SITE ("n: [1]"), "d.yaml:8:69: n must be an integer, true, false or text, not "
                                    "a list" },
-    { HEAD LIMITS SITE ("n:"), "d.yaml:8:72: n must be text, not nothing" },
-    { HEAD LIMITS SITE ("max_batch: 4"), "d.yaml:8:70: \"max_batch\" is a fact of this site and "
+    { HEAD LIMITS SITE ("n: ''"), "d.yaml:8:69: n must be text, not nothing" },
+    { HEAD LIMITS SITE ("max_batch: 4"), "d.yaml:8:66: \"max_batch\" is a fact of this site and "
                                          "one of the limits" },
     { GOOD "- {family: f, site: s, program: g.py, calls_per_step: 1, facts: {}}\n",
       "d.yaml:9:3: site \"s\" of family \"f\" is here twice" },
