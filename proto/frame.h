@@ -10,10 +10,13 @@
 
 #define DT_FRAME_MAX (64u << 20)
 
-/* Write one frame whole; never raises SIGPIPE.
- *   -DT_EWORKER  the peer is gone */
+/* Write one frame whole; waits while the socket is full; never raises SIGPIPE.
+ *   -DT_EWORKER  the peer is gone
+ *   -DT_ELIMIT   longer than DT_FRAME_MAX; nothing was written */
 int dt_frame_write (int fd, const void *data, size_t n, struct dt_err *reterr);
-/* Read one frame, appended to `ret`, within timeout_ms (-1: no limit).
+/* Read one frame, appended to `ret`, within timeout_ms (-1: no limit).  Memory
+ * grows with what arrives, not with the length that the peer states.  After any
+ * failure the stream is out of step: close it.  `ret` is then as before.
  *   -DT_EWORKER  the peer closed or reset the connection
  *   -ETIMEDOUT   no whole frame in time
  *   -DT_ELIMIT   longer than DT_FRAME_MAX */
