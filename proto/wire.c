@@ -15,12 +15,13 @@
 
 #define MONITOR "inproc://monitor" /* each client has a context of its own */
 #define RECONNECT_MS 50
-#define RECONNECT_MAX_MS 1000
+#define RECONNECT_MAX_MS 200
 
 struct dt_client {
     char *endpoint;
     void *ctx, *socket, *monitor;
     uint64_t last_id;   /* of the request that is waited for */
+    int connected;      /* as the monitor tells */
     int was_connected;  /* a daemon has been there: wait for it to come back */
     int waiting;        /* a request was sent and its final reply did not come */
     int broken;         /* the connection broke while waiting */
@@ -108,10 +109,9 @@ static void monitor_drain (struct dt_client *c)
 
         if (more && zmq_msg_size (&m) >= sizeof event) {
             memcpy (&event, zmq_msg_data (&m), sizeof event);
-            if (event == ZMQ_EVENT_HANDSHAKE_SUCCEEDED)
-                c->was_connected = 1;
-            if (event == ZMQ_EVENT_DISCONNECTED && c->waiting)
-                c->broken = 1;
+            c->connected = event == ZMQ_EVENT_HANDSHAKE_SUCCEEDED;
+            c->was_connected |= c->connected;
+            c->broken |= !c->connected && c->waiting;
         }
     }
     zmq_msg_close (&m);
@@ -122,15 +122,15 @@ static int set_int (void *socket, int option, int value)
     return zmq_setsockopt (socket, option, &value, sizeof value);
 }
 
-/* 0, or -1 with errno.  A send waits for a connection (ZMQ_IMMEDIATE), so a
- * request is never queued for a daemon that is not there. */
+/* 0, or -1 with errno.  ZMQ_IMMEDIATE stays off: with it, a broken connection takes
+ * along the replies that came over it and were not read yet. */
 static int start (struct dt_client *c)
 {
     int64_t most = DT_WIRE_MAX_BYTES;
     int events = ZMQ_EVENT_HANDSHAKE_SUCCEEDED | ZMQ_EVENT_DISCONNECTED;
 
     if (!(c->ctx = zmq_ctx_new ()) || !(c->socket = zmq_socket (c->ctx, ZMQ_DEALER))
-        || set_int (c->socket, ZMQ_LINGER, 0) || set_int (c->socket, ZMQ_IMMEDIATE, 1)
+        || set_int (c->socket, ZMQ_LINGER, 0)
         || set_int (c->socket, ZMQ_RECONNECT_IVL, RECONNECT_MS)
         || set_int (c->socket, ZMQ_RECONNECT_IVL_MAX, RECONNECT_MAX_MS)
         || zmq_setsockopt (c->socket, ZMQ_MAXMSGSIZE, &most, sizeof most)
@@ -220,7 +220,8 @@ static int left_ms (uint64_t deadline)
     return ms > INT_MAX ? INT_MAX : (int)ms;
 }
 
-/* Wait until the socket is ready for `events` or the connection breaks.  After a
+/* Wait until the socket is ready for `events` (0: until it is connected) or the
+ * connection of a request that waits breaks.  After a
  * break the socket is looked at once more: the reply may have come just before. */
 static int wait_for (struct dt_client *c, short events, uint64_t deadline, struct dt_err *reterr)
 {
@@ -236,7 +237,7 @@ static int wait_for (struct dt_client *c, short events, uint64_t deadline, struc
             return dt_err_set (reterr, -EIO, "%s: %s", c->endpoint, zmq_strerror (errno));
         if (p[1].revents)
             monitor_drain (c);
-        if (p[0].revents)
+        if (p[0].revents || (!events && c->connected))
             return 0;
         if (last)
             return unreachable (c, "the connection broke before the reply", reterr);
@@ -258,32 +259,44 @@ static int pack (const Detent__Request *rq, zmq_msg_t *ret, struct dt_err *reter
     return 0;
 }
 
+/* Hand the message to ZeroMQ on a connection that the monitor knows of: a request
+ * is never queued for a daemon that is not there, and one that goes down with its
+ * connection is told. */
+static int push (struct dt_client *c, zmq_msg_t *m, uint64_t deadline, struct dt_err *reterr)
+{
+    int r;
+
+    for (;;) {
+        if (!c->connected && (r = wait_for (c, 0, deadline, reterr)) < 0)
+            return r;
+        c->waiting = 1;
+        if (zmq_msg_send (m, c->socket, ZMQ_DONTWAIT) >= 0)
+            return 0;
+        c->waiting = 0;
+        if (errno != EAGAIN && errno != EINTR)
+            return dt_err_set (reterr, -EIO, "%s: %s", c->endpoint, zmq_strerror (errno));
+        if ((r = wait_for (c, ZMQ_POLLOUT, deadline, reterr)) < 0)
+            return r;
+    }
+}
+
 static int send_by (struct dt_client *c, Detent__Request *rq, uint64_t deadline,
                     struct dt_err *reterr)
 {
     zmq_msg_t m;
     int r;
 
-    monitor_drain (c);
     c->waiting = c->broken = 0; /* the reply to an older request is not wanted */
+    monitor_drain (c);
     if (!c->was_connected && (r = probe (c, reterr)) < 0)
         return r;
     rq->id = ++c->last_id;
     rq->version = DT_WIRE_VERSION;
     if ((r = pack (rq, &m, reterr)) < 0)
         return r;
-    while (zmq_msg_send (&m, c->socket, ZMQ_DONTWAIT) < 0) {
-        if (errno != EAGAIN && errno != EINTR)
-            r = dt_err_set (reterr, -EIO, "%s: %s", c->endpoint, zmq_strerror (errno));
-        else
-            r = wait_for (c, ZMQ_POLLOUT, deadline, reterr);
-        if (r < 0) {
-            zmq_msg_close (&m);
-            return r;
-        }
-    }
-    c->waiting = c->was_connected = 1; /* sent: there was a connection */
-    return 0;
+    if ((r = push (c, &m, deadline, reterr)) < 0)
+        zmq_msg_close (&m);
+    return r;
 }
 
 /* One frame, unpacked; NULL and 0 if it answers an older request. */

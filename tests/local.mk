@@ -63,3 +63,16 @@ tests_test_attention_invariance_SOURCES = tests/test_attention_invariance.c \
 tests_test_attention_invariance_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 tests_test_attention_invariance_LDADD = $(CHECK_LIBS)
 endif
+
+# proto
+if HAVE_CHECK
+proto_tests = tests/test_frame tests/test_wire
+check_PROGRAMS += $(proto_tests)
+TESTS += $(proto_tests)
+tests_test_frame_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
+tests_test_frame_LDADD = libdtproto.la libdtbase.la $(CHECK_LIBS)
+tests_test_wire_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS) $(ZMQ_CFLAGS) $(PROTOBUF_C_CFLAGS)
+tests_test_wire_LDADD = libdtproto.la libdtbase.la $(ZMQ_LIBS) $(CHECK_LIBS)
+endif
+dist_check_SCRIPTS += tests/proto-example.sh
+TESTS += tests/proto-example.sh
