@@ -38,15 +38,19 @@
 #include "base/err.h"
 
 #define DT_VM_VERSION 1
-#define DT_VM_MAX_REGISTERS 65535
+#define DT_VM_MAX_REGISTERS 65534
 #define DT_VM_MAX_INPUTS 64
 #define DT_VM_MAX_OUTPUTS 64
 #define DT_VM_MAX_BYTES (16u << 20)
 
-/* One instruction: dst = op (a, b, c).  A partial op faults if it must and the
- * register `guard` is not 0 (0xffff: always on the path), naming place `aux`.
- * The vm's ops are the graph's from ADD on, and CHECK: condition `aux` fails if
- * register a is 0 and register `guard` is not. */
+/* One instruction: dst = op (a, b, c), each register written once.  The vm's ops
+ * are the graph's (selir/op.h) from ADD on, and CHECK.  A partial op faults if it
+ * must and the register `guard` is not 0, naming place `aux`; FAIL's fault is `a`.
+ * CHECK: condition `aux` fails if register a is 0 and register `guard` is not.
+ * Fields that an op does not use are 0, or DT_VM_ALWAYS for guard. */
+#define DT_VM_ALWAYS 0xffff /* a guard: always on the path */
+#define DT_VM_NEVER 0xfffe  /* a guard: proven never to fault */
+#define DT_VM_CHECK 128
 struct dt_insn {
     uint16_t op, dst, a, b, c, guard;
     uint32_t aux;
@@ -59,9 +63,14 @@ struct dt_vm; /* immutable after loading; shared by threads */
 int dt_vm_load (const void *blob, size_t len, struct dt_vm **ret, struct dt_err *reterr);
 struct dt_vm *dt_vm_free (struct dt_vm *vm);
 
+enum dt_vm_class {
+    DT_VM_RUNTIME = 1, DT_VM_UNPINNABLE = 2, DT_VM_OWN = 3, DT_VM_PIN = 4, DT_VM_KNOB = 5
+};
+
+/* Borrowed from the vm, as all that its accessors return. */
 struct dt_vm_input {
     const char *name;
-    uint8_t klass;  /* 1 runtime, 2 unpinnable, 3 own, 4 pin, 5 knob */
+    uint8_t klass;  /* enum dt_vm_class */
     uint8_t type;
     int64_t lo, hi, step;  /* step 0: value[n] instead */
     const int64_t *value;
@@ -70,6 +79,25 @@ struct dt_vm_input {
 struct dt_vm_output {
     const char *field, *unit;
     uint8_t type, binding, claim, own;
+};
+
+/* A free table: the first cell whose ranges all hold gives the field's value, else
+ * the program's does.  Loaded and shown here; libdetent applies them, since the
+ * quantities are the call's and not only the program's inputs. */
+struct dt_vm_range {
+    const char *quantity;
+    int64_t lo, hi; /* inclusive */
+};
+struct dt_vm_cell {
+    int64_t value;
+    const struct dt_vm_range *when; /* [n]; n == 0: always */
+    size_t n;
+};
+struct dt_vm_table {
+    const char *field;
+    uint32_t output; /* its index; never a binding output */
+    const struct dt_vm_cell *cell; /* [n] */
+    size_t n;
 };
 
 size_t dt_vm_inputs (const struct dt_vm *vm);
@@ -83,13 +111,19 @@ const char *dt_vm_enum (const struct dt_vm *vm, int64_t member); /* NULL if none
 struct dt_digest dt_vm_digest (const struct dt_vm *vm); /* domain "selector" */
 size_t dt_vm_registers (const struct dt_vm *vm);
 
+/* Instructions of the call's part and of the request's part. */
+size_t dt_vm_code (const struct dt_vm *vm, size_t *ret_request);
+size_t dt_vm_tables (const struct dt_vm *vm);
+const struct dt_vm_table *dt_vm_table (const struct dt_vm *vm, size_t i);
+
 /* Why a run stopped. */
 struct dt_vm_stop {
     enum { DT_VM_DOMAIN = 1, DT_VM_CONDITION = 2, DT_VM_FAULT = 3 } what;
     uint32_t index;     /* of the input, condition or place               */
     uint8_t fault;      /* enum dt_fault                                  */
+    uint8_t of_request; /* 1: in a request's part, or an Own input        */
     int64_t value;      /* DOMAIN: the input's value                      */
-    size_t request;     /* which request, where Own inputs matter         */
+    size_t request;     /* which request, if of_request                   */
 };
 
 /* Run.  Allocates nothing and takes no lock.

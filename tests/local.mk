@@ -35,14 +35,18 @@ lengths:
 .PHONY: lengths
 # selir/, after the front end: graph, range, simplify, emit, vm
 if HAVE_CHECK
-check_PROGRAMS += tests/test_op tests/test_graph
-TESTS += tests/test_op tests/test_graph
+selir_back_tests = tests/test_op tests/test_graph tests/test_vm
+check_PROGRAMS += $(selir_back_tests)
+TESTS += $(selir_back_tests)
 tests_test_op_SOURCES = tests/test_op.c
 tests_test_op_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 tests_test_op_LDADD = libdtvm.la $(CHECK_LIBS)
 tests_test_graph_SOURCES = tests/test_graph.c
 tests_test_graph_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 tests_test_graph_LDADD = libdtselir.la $(CHECK_LIBS)
+tests_test_vm_SOURCES = tests/test_vm.c tests/graph_random.h
+tests_test_vm_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
+tests_test_vm_LDADD = libdtselir.la $(CHECK_LIBS)
 endif
 
 # kernels

@@ -1,0 +1,181 @@
+/* selir/vm.c - run a selector.  Loading has checked every index, so the loop
+ * checks none. */
+#include "selir/vm.h"
+
+#include <string.h>
+
+#include "selir/vm_int.h"
+
+static int in_domain (const struct dt_vm_input *in, int64_t v)
+{
+    size_t lo = 0, hi = in->n;
+
+    if (v < in->lo || v > in->hi)
+        return 0;
+    if (in->step != 0)
+        return in->step == 1
+               || ((uint64_t)v - (uint64_t)in->lo) % (uint64_t)in->step == 0;
+    while (lo < hi) {
+        size_t mid = lo + (hi - lo) / 2;
+
+        if (in->value[mid] < v)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    return lo < in->n && in->value[lo] == v;
+}
+
+static int outside (struct dt_vm_stop *stop, size_t input, int64_t v)
+{
+    *stop = (struct dt_vm_stop){ .what = DT_VM_DOMAIN, .index = (uint32_t)input, .value = v };
+    return -DT_EREFUSED;
+}
+
+static int of_request (struct dt_vm_stop *stop, size_t request, int r)
+{
+    stop->of_request = 1;
+    stop->request = request;
+    return r;
+}
+
+/* Inputs of the call into their registers, and all requests' against their domains. */
+static int take_inputs (const struct dt_vm *vm, int64_t *regs, const int64_t *in,
+                        const int64_t *own, size_t n_requests, struct dt_vm_stop *stop)
+{
+    size_t i, q;
+
+    for (i = 0; i < vm->n_inputs; i++) {
+        if (vm->input[i].klass == DT_VM_OWN)
+            continue;
+        if (!in_domain (&vm->input[i], *in))
+            return outside (stop, i, *in);
+        regs[i] = *in++;
+    }
+    for (q = 0; vm->n_own > 0 && q < n_requests; q++) {
+        for (i = 0; i < vm->n_inputs; i++) {
+            if (vm->input[i].klass != DT_VM_OWN)
+                continue;
+            if (!in_domain (&vm->input[i], *own))
+                return of_request (stop, q, outside (stop, i, *own));
+            own++;
+        }
+    }
+    return 0;
+}
+
+static void take_own (const struct dt_vm *vm, int64_t *regs, const int64_t *own, size_t request)
+{
+    size_t i, k = request * vm->n_own;
+
+    for (i = 0; i < vm->n_inputs; i++)
+        if (vm->input[i].klass == DT_VM_OWN)
+            regs[i] = own[k++];
+}
+
+/* The two ways an instruction can end the run. */
+static int fault (const struct dt_insn *i, const int64_t *r, enum dt_fault what)
+{
+    return what != DT_FAULT_NONE && i->guard != DT_VM_NEVER
+           && (i->guard == DT_VM_ALWAYS || r[i->guard] != 0);
+}
+
+static int stopped (struct dt_vm_stop *stop, const struct dt_insn *i, enum dt_fault what)
+{
+    *stop = (struct dt_vm_stop){ .what = what ? DT_VM_FAULT : DT_VM_CONDITION,
+                                 .index = i->aux, .fault = (uint8_t)what };
+    return what ? -DT_EEVAL : -DT_EREFUSED;
+}
+
+/* Ops whose value is one expression; partial ones go through dt_op_eval unless
+ * the common case is as short. */
+static int exec (const struct dt_insn *i, int64_t *r, struct dt_vm_stop *stop)
+{
+    enum dt_fault f;
+
+    for (;; i++) {
+        switch (i->op) {
+        case DT_OP_ADD:
+            if (__builtin_add_overflow (r[i->a], r[i->b], &r[i->dst]))
+                goto partial;
+            break;
+        case DT_OP_SUB:
+            if (__builtin_sub_overflow (r[i->a], r[i->b], &r[i->dst]))
+                goto partial;
+            break;
+        case DT_OP_MUL:
+            if (__builtin_mul_overflow (r[i->a], r[i->b], &r[i->dst]))
+                goto partial;
+            break;
+        case DT_OP_NEG:
+            if (__builtin_sub_overflow (0, r[i->a], &r[i->dst]))
+                goto partial;
+            break;
+        case DT_OP_FLOORDIV:
+            if (r[i->a] < 0 || r[i->b] <= 0)
+                goto partial;
+            r[i->dst] = r[i->a] / r[i->b];
+            break;
+        case DT_OP_MOD:
+            if (r[i->a] < 0 || r[i->b] <= 0)
+                goto partial;
+            r[i->dst] = r[i->a] % r[i->b];
+            break;
+        case DT_OP_FAIL:
+            f = (enum dt_fault)i->a;
+            r[i->dst] = 0;
+            if (fault (i, r, f))
+                return stopped (stop, i, f);
+            break;
+        case DT_OP_MIN: r[i->dst] = r[i->b] < r[i->a] ? r[i->b] : r[i->a]; break;
+        case DT_OP_MAX: r[i->dst] = r[i->b] > r[i->a] ? r[i->b] : r[i->a]; break;
+        case DT_OP_LT: r[i->dst] = r[i->a] < r[i->b]; break;
+        case DT_OP_LE: r[i->dst] = r[i->a] <= r[i->b]; break;
+        case DT_OP_EQ: r[i->dst] = r[i->a] == r[i->b]; break;
+        case DT_OP_NE: r[i->dst] = r[i->a] != r[i->b]; break;
+        case DT_OP_NOT: r[i->dst] = !r[i->a]; break;
+        case DT_OP_AND: r[i->dst] = (r[i->a] != 0) & (r[i->b] != 0); break;
+        case DT_OP_OR: r[i->dst] = (r[i->a] != 0) | (r[i->b] != 0); break;
+        case DT_OP_INT: r[i->dst] = r[i->a]; break;
+        case DT_OP_BOOL: r[i->dst] = r[i->a] != 0; break;
+        case DT_OP_SELECT: r[i->dst] = r[i->a] ? r[i->b] : r[i->c]; break;
+        case DT_VM_CHECK:
+            if (!r[i->a] && (i->guard == DT_VM_ALWAYS || r[i->guard]))
+                return stopped (stop, i, DT_FAULT_NONE);
+            break;
+        case DT_VM_END: return 0;
+        default: partial: /* operands are intact: no op writes over its own */
+            f = dt_op_eval ((uint8_t)i->op, r[i->a], r[i->b], r[i->c], &r[i->dst]);
+            if (fault (i, r, f))
+                return stopped (stop, i, f);
+            break;
+        }
+    }
+}
+
+int dt_vm_run (const struct dt_vm *vm, int64_t *regs, const int64_t *in, const int64_t *own,
+               size_t n_requests, int64_t *out, int64_t *own_out, struct dt_vm_stop *stop)
+{
+    size_t i, q;
+    int r;
+
+    if ((r = take_inputs (vm, regs, in, own, n_requests, stop)) < 0)
+        return r;
+    memcpy (regs + vm->n_inputs, vm->constant, vm->n_constants * sizeof *regs);
+    if ((r = exec (vm->part[0], regs, stop)) < 0)
+        return r;
+    for (i = 0; i < vm->n_outputs; i++)
+        if (!vm->output[i].own)
+            out[i] = regs[vm->output_reg[i]];
+    if (!own_out && vm->n_part[1] == 0)
+        return 0;
+    for (q = 0; q < n_requests; q++) {
+        take_own (vm, regs, own, q);
+        if ((r = exec (vm->part[1], regs, stop)) < 0)
+            return of_request (stop, q, r);
+        for (i = 0; own_out && i < vm->n_outputs; i++)
+            if (vm->output[i].own)
+                own_out[q * vm->n_outputs + i] = regs[vm->output_reg[i]];
+    }
+    return 0;
+}
