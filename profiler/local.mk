@@ -1,1 +1,12 @@
-# profiler/
+# profiler/: the worker process that runs kernels.
+noinst_LTLIBRARIES += libdtprofiler.la
+libdtprofiler_la_SOURCES = \
+	profiler/backend.c profiler/backend.h \
+	profiler/worker.c profiler/worker.h
+libdtprofiler_la_CFLAGS = $(AM_CFLAGS) $(PROTOBUF_C_CFLAGS)
+libdtprofiler_la_LIBADD = libdtproto.la libdtbase.la
+
+libexec_PROGRAMS += detent-profiler
+detent_profiler_SOURCES = profiler/main.c
+detent_profiler_LDADD = libdtprofiler.la
+EXTRA_DIST += profiler/README.md

@@ -80,3 +80,17 @@ tests_test_wire_LDADD = libdtproto.la libdtbase.la $(ZMQ_LIBS) $(CHECK_LIBS)
 endif
 dist_check_SCRIPTS += tests/proto-example.sh
 TESTS += tests/proto-example.sh
+# profiler/
+check_LTLIBRARIES += backend-crash.la backend-hang.la
+backend_crash_la_SOURCES = tests/backend-faulty.c
+backend_crash_la_CPPFLAGS = $(AM_CPPFLAGS) -DDT_FAULTY_CRASH
+backend_crash_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -shared -rpath /nowhere
+backend_hang_la_SOURCES = tests/backend-faulty.c
+backend_hang_la_CPPFLAGS = $(AM_CPPFLAGS) -DDT_FAULTY_HANG
+backend_hang_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -shared -rpath /nowhere
+if HAVE_CHECK
+check_PROGRAMS += tests/test_worker
+TESTS += tests/test_worker
+tests_test_worker_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS) $(PROTOBUF_C_CFLAGS)
+tests_test_worker_LDADD = libdtproto.la libdtbase.la $(CHECK_LIBS)
+endif

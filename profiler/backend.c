@@ -1,0 +1,166 @@
+#include "profiler/backend.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/mem.h"
+
+int dt_plugin_open (struct dt_plugin *p, const char *path, uint32_t units,
+                    struct dt_err *reterr)
+{
+    struct dt_plugin n = { NULL, NULL, NULL };
+    struct dt_backend_options options = { .units = units, .device = 0 };
+    struct dt_backend_error err = { "" };
+    dt_backend_get_f get;
+    int r;
+
+    if (path[0] != '/')
+        return dt_err_set (reterr, -DT_EINPUT, "backend %s: not an absolute path", path);
+    if (!(n.handle = dlopen (path, RTLD_NOW | RTLD_LOCAL)))
+        return dt_err_set (reterr, -ENOENT, "backend cannot be loaded: %s", dlerror ());
+    *(void **)&get = dlsym (n.handle, DT_BACKEND_SYMBOL);
+    if (!get) {
+        r = dt_err_set (reterr, -DT_EVERSION, "backend %s: no symbol %s; not a Detent backend",
+                        path, DT_BACKEND_SYMBOL);
+        goto fail;
+    }
+    n.backend = get ();
+    if (n.backend->abi != DT_BACKEND_ABI) {
+        r = dt_err_set (reterr, -DT_EVERSION, "backend %s: ABI %u, this worker speaks %u; "
+                        "rebuild it", path, n.backend->abi, DT_BACKEND_ABI);
+        goto fail;
+    }
+    if ((r = n.backend->open (&options, &n.ctx, &err)) < 0) {
+        r = dt_err_set (reterr, -DT_EDEVICE, "backend %s: %s", path, err.text);
+        goto fail;
+    }
+    *p = n;
+    return 0;
+fail:
+    dt_plugin_close (&n);
+    return r;
+}
+
+void dt_plugin_close (struct dt_plugin *p)
+{
+    if (p->ctx)
+        p->backend->close (p->ctx);
+    if (p->handle)
+        dlclose (p->handle);
+    *p = (struct dt_plugin){ NULL, NULL, NULL };
+}
+
+static const struct dt_backend_family *find_family (const struct dt_backend *b, const char *name)
+{
+    for (size_t i = 0; i < b->n_families; i++)
+        if (strcmp (b->families[i].name, name) == 0)
+            return &b->families[i];
+    return NULL;
+}
+
+static const Detent__WorkerParam *find (Detent__WorkerParam *const *list, size_t n,
+                                        const char *name)
+{
+    for (size_t i = 0; i < n; i++)
+        if (strcmp (list[i]->name, name) == 0)
+            return list[i];
+    return NULL;
+}
+
+static int take_facts (struct dt_plugin_call *c, const Detent__WorkerCall *m,
+                       struct dt_err *reterr)
+{
+    const struct dt_backend_family *f = c->call.family;
+
+    for (size_t i = 0; i < f->n_facts; i++) {
+        const Detent__WorkerParam *p = find (m->fact, m->n_fact, f->facts[i].name);
+
+        if (!p)
+            return dt_err_set (reterr, -DT_EINPUT, "%s: the deployment does not state the fact "
+                               "%s, which the backend needs", f->name, f->facts[i].name);
+        c->fact[i] = p->one;
+    }
+    return 0;
+}
+
+static int take_params (struct dt_plugin_call *c, const Detent__WorkerCall *m,
+                        struct dt_err *reterr)
+{
+    const struct dt_backend_family *f = c->call.family;
+
+    for (size_t i = 0; i < f->n_params; i++) {
+        const Detent__WorkerParam *p = find (m->param, m->n_param, f->params[i].name);
+
+        if (!p)
+            return dt_err_set (reterr, -DT_EINPUT, "%s: the selection does not give %s, which "
+                               "the backend needs", f->name, f->params[i].name);
+        if (p->n_each && p->n_each != m->requests)
+            return dt_err_set (reterr, -DT_EINPUT, "%s: %s has %zu values for %u requests",
+                               f->name, p->name, p->n_each, m->requests);
+        c->param[i].one = p->one;
+        c->param[i].each = p->n_each ? p->each : NULL;
+    }
+    for (size_t i = 0; i < m->n_param; i++) {
+        size_t k = 0;
+
+        while (k < f->n_params && strcmp (f->params[k].name, m->param[i]->name) != 0)
+            k++;
+        if (k == f->n_params)
+            return dt_err_set (reterr, -DT_EINPUT, "%s: the backend has no parameter %s",
+                               f->name, m->param[i]->name);
+    }
+    return 0;
+}
+
+int dt_plugin_call_init (struct dt_plugin_call *c, const struct dt_backend *b,
+                         const Detent__WorkerCall *m, struct dt_err *reterr)
+{
+    const struct dt_backend_family *f = find_family (b, m->family);
+    struct dt_plugin_call n = { .fact = NULL };
+    int r;
+
+    if (!f)
+        return dt_err_set (reterr, -DT_EUNSUPPORTED, "the backend has no family %s", m->family);
+    if (m->requests < 1 || m->n_seed != m->requests
+        || m->n_request != (size_t)m->requests * f->n_request_fields)
+        return dt_err_set (reterr, -DT_EINPUT, "%s: %u requests with %zu seeds and %zu fields; "
+                           "%zu fields are due for each", f->name, m->requests, m->n_seed,
+                           m->n_request, f->n_request_fields);
+    n.fact = dt_calloc (f->n_facts, sizeof *n.fact);
+    n.param = dt_calloc (f->n_params, sizeof *n.param);
+    if (!n.fact || !n.param) {
+        r = dt_err_nomem (reterr);
+        goto fail;
+    }
+    n.call = (struct dt_backend_call){ .family = f, .fact = n.fact, .n_requests = m->requests,
+                                       .request = m->request, .seed = m->seed,
+                                       .param = n.param };
+    if ((r = take_facts (&n, m, reterr)) < 0 || (r = take_params (&n, m, reterr)) < 0)
+        goto fail;
+    *c = n;
+    return 0;
+fail:
+    dt_plugin_call_done (&n);
+    return r;
+}
+
+void dt_plugin_call_done (struct dt_plugin_call *c)
+{
+    dt_free (c->fact);
+    dt_free (c->param);
+    *c = (struct dt_plugin_call){ .fact = NULL };
+}
+
+void dt_plugin_call_text (const struct dt_plugin_call *c, char *text, size_t size)
+{
+    const struct dt_backend_family *f = c->call.family;
+    int n = snprintf (text, size, "%s", f->name);
+
+    for (size_t i = 0; i < f->n_params && n >= 0 && (size_t)n < size; i++)
+        n += snprintf (text + n, size - (size_t)n, " %s=%lld", f->params[i].name,
+                       (long long)(c->param[i].each ? c->param[i].each[0] : c->param[i].one));
+    if (n >= 0 && (size_t)n < size)
+        snprintf (text + n, size - (size_t)n, " requests=%zu", c->call.n_requests);
+}

@@ -1,0 +1,41 @@
+/* profiler/backend.h - a loaded backend plugin and one call of it.
+ * Uses: base/, proto/, include/detent/backend.h.  Used by: profiler/worker.c. */
+#ifndef DT_PROFILER_BACKEND_H
+#define DT_PROFILER_BACKEND_H
+
+#include "base/err.h"
+#include "detent/backend.h"
+#include "proto/detent.pb-c.h"
+
+struct dt_plugin {
+    void *handle;
+    const struct dt_backend *backend;
+    struct dt_backend_ctx *ctx;
+};
+
+/* Load the plugin at an absolute path and open a context.
+ *   -ENOENT       cannot be loaded       -DT_EVERSION  another ABI
+ *   -DT_EDEVICE   no device, or it could not be opened */
+int dt_plugin_open (struct dt_plugin *p, const char *path, uint32_t units,
+                    struct dt_err *reterr);
+void dt_plugin_close (struct dt_plugin *p);
+
+/* A call as the backend takes it, with the arrays it borrows. */
+struct dt_plugin_call {
+    struct dt_backend_call call;
+    int64_t *fact;
+    struct dt_backend_value *param;
+};
+
+/* Translate; arrays of `m` are borrowed.  Facts and parameters are matched by
+ * name: every one that the family has must be given; other facts are left out,
+ * other parameters refused.
+ *   -DT_EINPUT  names what is missing, unknown or of the wrong length */
+int dt_plugin_call_init (struct dt_plugin_call *c, const struct dt_backend *b,
+                         const Detent__WorkerCall *m, struct dt_err *reterr);
+void dt_plugin_call_done (struct dt_plugin_call *c);
+
+/* "attention block_n=64 split_stride=256 requests=3" of a call, for errors. */
+void dt_plugin_call_text (const struct dt_plugin_call *c, char *text, size_t size);
+
+#endif

@@ -1,0 +1,318 @@
+#include "profiler/worker.h"
+
+#include <string.h>
+
+#include "base/digest.h"
+#include "base/mem.h"
+#include "profiler/backend.h"
+#include "proto/frame.h"
+
+/* Operands of one call, filled.  They follow from facts, requests and seeds
+ * alone, so one set serves every assignment. */
+struct operands {
+    struct dt_digest key;
+    void *data;
+    size_t bytes;
+    uint64_t used; /* tick of the last use */
+};
+
+struct worker {
+    int fd;
+    struct dt_plugin plugin;
+    struct operands set[DT_WORKER_OPERAND_SETS];
+    size_t held_bytes;
+    uint64_t tick;
+    void *output, *workspace;
+    size_t output_bytes, workspace_bytes;
+};
+
+static int reply (struct worker *w, const Detent__WorkerReply *m, struct dt_err *reterr)
+{
+    size_t n = detent__worker_reply__get_packed_size (m);
+    uint8_t *data = dt_calloc (n, 1);
+    int r;
+
+    if (!data)
+        return dt_err_nomem (reterr);
+    detent__worker_reply__pack (m, data);
+    r = dt_frame_write (w->fd, data, n, reterr);
+    dt_free (data);
+    return r;
+}
+
+static int reply_error (struct worker *w, int code, struct dt_err *what, struct dt_err *reterr)
+{
+    Detent__Error e = DETENT__ERROR__INIT;
+    Detent__WorkerReply m = DETENT__WORKER_REPLY__INIT;
+
+    e.code = code < 0 ? -code : code;
+    e.text = what->text;
+    m.body_case = DETENT__WORKER_REPLY__BODY_ERROR;
+    m.error = &e;
+    return reply (w, &m, reterr);
+}
+
+static void release (struct worker *w, struct operands *o)
+{
+    w->plugin.backend->free (w->plugin.ctx, o->data);
+    w->held_bytes -= o->bytes;
+    *o = (struct operands){ .data = NULL };
+}
+
+static void close_plugin (struct worker *w)
+{
+    if (!w->plugin.backend)
+        return;
+    for (size_t i = 0; i < DT_WORKER_OPERAND_SETS; i++)
+        if (w->set[i].data)
+            release (w, &w->set[i]);
+    w->plugin.backend->free (w->plugin.ctx, w->output);
+    w->plugin.backend->free (w->plugin.ctx, w->workspace);
+    w->output = w->workspace = NULL;
+    w->output_bytes = w->workspace_bytes = 0;
+    dt_plugin_close (&w->plugin);
+}
+
+static int on_open (struct worker *w, const Detent__WorkerOpen *m, Detent__WorkerReply *rp,
+                    Detent__WorkerIdentity *who, struct dt_err *reterr)
+{
+    const struct dt_backend_identity *id;
+    int r;
+
+    close_plugin (w);
+    if ((r = dt_plugin_open (&w->plugin, m->backend, m->units, reterr)) < 0)
+        return r;
+    id = w->plugin.backend->identity (w->plugin.ctx);
+    who->name = (char *)id->name;
+    who->build = (char *)id->build;
+    who->libraries = (char *)id->libraries;
+    who->driver = (char *)id->driver;
+    who->device = (char *)id->device;
+    who->units = id->units;
+    who->clock = (char *)w->plugin.backend->clock;
+    rp->body_case = DETENT__WORKER_REPLY__BODY_IDENTITY;
+    rp->identity = who;
+    return 0;
+}
+
+static struct dt_digest operands_key (const struct dt_plugin_call *c)
+{
+    const struct dt_backend_family *f = c->call.family;
+    struct dt_digest_state s;
+
+    dt_digest_begin (&s, "operands");
+    dt_digest_add (&s, f->name, strlen (f->name) + 1);
+    dt_digest_add (&s, c->fact, f->n_facts * sizeof *c->fact);
+    dt_digest_add (&s, c->call.request,
+                   c->call.n_requests * f->n_request_fields * sizeof *c->call.request);
+    dt_digest_add (&s, c->call.seed, c->call.n_requests * sizeof *c->call.seed);
+    return dt_digest_end (&s);
+}
+
+/* The slot for a new set of `bytes`: an empty one, or the least recently used
+ * ones released until the bound holds. */
+static struct operands *make_room (struct worker *w, size_t bytes)
+{
+    for (;;) {
+        struct operands *empty = NULL, *oldest = NULL;
+
+        for (size_t i = 0; i < DT_WORKER_OPERAND_SETS; i++) {
+            struct operands *o = &w->set[i];
+
+            if (!o->data)
+                empty = o;
+            else if (!oldest || o->used < oldest->used)
+                oldest = o;
+        }
+        if (empty && (w->held_bytes + bytes <= DT_WORKER_OPERAND_BYTES || !oldest))
+            return empty;
+        release (w, oldest);
+    }
+}
+
+static int get_operands (struct worker *w, const struct dt_plugin_call *c,
+                         const struct dt_backend_plan *plan, void **ret, struct dt_err *reterr)
+{
+    const struct dt_backend *b = w->plugin.backend;
+    struct dt_backend_error err = { "" };
+    struct dt_digest key = operands_key (c);
+    struct operands *o;
+    int r;
+
+    for (size_t i = 0; i < DT_WORKER_OPERAND_SETS; i++)
+        if (w->set[i].data && w->set[i].bytes >= plan->operand_bytes
+            && dt_digest_equal (&w->set[i].key, &key)) {
+            w->set[i].used = ++w->tick;
+            *ret = w->set[i].data;
+            return 0;
+        }
+    o = make_room (w, plan->operand_bytes);
+    if (!(o->data = b->alloc (w->plugin.ctx, plan->operand_bytes)))
+        return dt_err_set (reterr, -DT_EDEVICE, "no memory for %zu bytes of operands",
+                           plan->operand_bytes);
+    o->bytes = plan->operand_bytes;
+    w->held_bytes += o->bytes;
+    if ((r = b->fill (w->plugin.ctx, &c->call, 0, o->data, &err)) < 0) {
+        release (w, o);
+        return dt_err_set (reterr, r, "%s", err.text);
+    }
+    o->key = key;
+    o->used = ++w->tick;
+    *ret = o->data;
+    return 0;
+}
+
+static int make_buffer (struct worker *w, void **buffer, size_t *have, size_t want,
+                        struct dt_err *reterr)
+{
+    const struct dt_backend *b = w->plugin.backend;
+
+    if (*have >= want)
+        return 0;
+    b->free (w->plugin.ctx, *buffer);
+    *have = 0;
+    if (!(*buffer = b->alloc (w->plugin.ctx, want)))
+        return dt_err_set (reterr, -DT_EDEVICE, "no memory for a buffer of %zu bytes", want);
+    *have = want;
+    return 0;
+}
+
+static int on_plan (struct worker *w, const struct dt_plugin_call *c, Detent__WorkerReply *rp,
+                    Detent__WorkerPlan *ret, struct dt_err *reterr)
+{
+    struct dt_backend_error err = { "" };
+    struct dt_backend_plan plan;
+    int r;
+
+    if ((r = w->plugin.backend->plan (w->plugin.ctx, &c->call, &plan, &err)) < 0)
+        return dt_err_set (reterr, r, "%s", err.text);
+    ret->launch_a = plan.launch[0];
+    ret->launch_b = plan.launch[1];
+    ret->bytes = plan.operand_bytes + plan.output_bytes + plan.workspace_bytes;
+    rp->body_case = DETENT__WORKER_REPLY__BODY_PLAN;
+    rp->plan = ret;
+    return 0;
+}
+
+static int run_once (struct worker *w, const struct dt_plugin_call *c, const void *operands,
+                     uint64_t *ret_ns, struct dt_err *reterr)
+{
+    const struct dt_backend *b = w->plugin.backend;
+    struct dt_backend_error err = { "" };
+    uint64_t ns;
+    int r;
+
+    if ((r = b->run (w->plugin.ctx, &c->call, operands, w->output, w->workspace, &err)) < 0)
+        return dt_err_set (reterr, r, "%s", err.text);
+    if ((ns = b->elapsed_ns (w->plugin.ctx)) == 0)
+        return dt_err_set (reterr, -DT_EDEVICE, "the backend's clock reports no time");
+    *ret_ns = ns;
+    return 0;
+}
+
+static int on_measure (struct worker *w, const struct dt_plugin_call *c, uint32_t repeats,
+                       Detent__WorkerReply *rp, Detent__WorkerTimes *ret, struct dt_err *reterr)
+{
+    struct dt_backend_error err = { "" };
+    struct dt_backend_plan plan;
+    void *operands = NULL;
+    int r;
+
+    if (repeats < 1 || repeats > DT_WORKER_MAX_REPEATS)
+        return dt_err_set (reterr, -DT_EINPUT, "%u repeats; 1 to %d are possible", repeats,
+                           DT_WORKER_MAX_REPEATS);
+    if ((r = w->plugin.backend->plan (w->plugin.ctx, &c->call, &plan, &err)) < 0)
+        return dt_err_set (reterr, r, "%s", err.text);
+    if ((r = make_buffer (w, &w->output, &w->output_bytes, plan.output_bytes, reterr)) < 0
+        || (r = make_buffer (w, &w->workspace, &w->workspace_bytes, plan.workspace_bytes,
+                             reterr)) < 0
+        || (r = get_operands (w, c, &plan, &operands, reterr)) < 0)
+        return r;
+    if (!(ret->ns = dt_calloc (repeats, sizeof *ret->ns)))
+        return dt_err_nomem (reterr);
+    for (uint32_t i = 0; i < repeats; i++)
+        if ((r = run_once (w, c, operands, &ret->ns[i], reterr)) < 0)
+            return r;
+    ret->n_ns = repeats;
+    rp->body_case = DETENT__WORKER_REPLY__BODY_TIMES;
+    rp->times = ret;
+    return 0;
+}
+
+static int on_call (struct worker *w, const Detent__WorkerRequest *rq, Detent__WorkerReply *rp,
+                    Detent__WorkerPlan *plan, Detent__WorkerTimes *times, struct dt_err *reterr)
+{
+    int measure = rq->body_case == DETENT__WORKER_REQUEST__BODY_MEASURE;
+    const Detent__WorkerCall *m = measure ? rq->measure : rq->plan;
+    struct dt_plugin_call c;
+    char text[256];
+    int r;
+
+    if (!w->plugin.backend)
+        return dt_err_set (reterr, -DT_EINPUT, "no backend is open");
+    if ((r = dt_plugin_call_init (&c, w->plugin.backend, m, reterr)) < 0)
+        return r;
+    r = measure ? on_measure (w, &c, m->repeats, rp, times, reterr)
+                : on_plan (w, &c, rp, plan, reterr);
+    if (r < 0) {
+        dt_plugin_call_text (&c, text, sizeof text);
+        dt_err_prefix (reterr, r, "%s", text);
+    }
+    dt_plugin_call_done (&c);
+    return r;
+}
+
+static int answer (struct worker *w, const Detent__WorkerRequest *rq, struct dt_err *reterr)
+{
+    Detent__WorkerReply rp = DETENT__WORKER_REPLY__INIT;
+    Detent__WorkerIdentity who = DETENT__WORKER_IDENTITY__INIT;
+    Detent__WorkerPlan plan = DETENT__WORKER_PLAN__INIT;
+    Detent__WorkerTimes times = DETENT__WORKER_TIMES__INIT;
+    struct dt_err what = { "" };
+    int r;
+
+    switch (rq->body_case) {
+    case DETENT__WORKER_REQUEST__BODY_OPEN:
+        r = on_open (w, rq->open, &rp, &who, &what);
+        break;
+    case DETENT__WORKER_REQUEST__BODY_PLAN:
+    case DETENT__WORKER_REQUEST__BODY_MEASURE:
+        r = on_call (w, rq, &rp, &plan, &times, &what);
+        break;
+    default:
+        r = dt_err_set (&what, -DT_EVERSION, "unknown request; the daemon is of another version");
+    }
+    r = r < 0 ? reply_error (w, r, &what, reterr) : reply (w, &rp, reterr);
+    dt_free (times.ns);
+    return r;
+}
+
+int dt_worker_serve (int fd, struct dt_err *reterr)
+{
+    struct worker w = { .fd = fd };
+    struct dt_buf frame;
+    int r;
+
+    dt_buf_init (&frame);
+    for (;;) {
+        Detent__WorkerRequest *rq;
+
+        frame.len = 0;
+        if ((r = dt_frame_read (fd, -1, &frame, reterr)) < 0)
+            break;
+        if (!(rq = detent__worker_request__unpack (NULL, frame.len, frame.data))) {
+            struct dt_err what;
+
+            dt_err_set (&what, -DT_EINPUT, "a frame is not a worker request");
+            r = reply_error (&w, -DT_EINPUT, &what, reterr);
+        } else {
+            r = answer (&w, rq, reterr);
+            detent__worker_request__free_unpacked (rq, NULL);
+        }
+        if (r < 0)
+            break;
+    }
+    close_plugin (&w);
+    dt_buf_done (&frame);
+    return r == -DT_EWORKER ? 0 : r; /* the daemon closed: the normal end */
+}

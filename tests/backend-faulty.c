@@ -1,0 +1,140 @@
+/* A backend that fails where it is told to, at build: DT_FAULTY_CRASH dies and
+ * DT_FAULTY_HANG never returns on split_stride 512; both compute nothing of use
+ * otherwise.  For tests of the worker and of tune jobs; never installed. */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "detent/backend.h"
+
+struct dt_backend_ctx {
+    uint64_t elapsed_ns;
+};
+
+static const struct dt_backend_fact facts[] = { { "head_dim", "", 16, 256 } };
+static const char *const fields[] = { "query_len", "kv_len" };
+static const int64_t blocks[] = { 16, 32, 64, 128 };
+static const int64_t strides[] = { 0, 256, 512, 1024, 2048, 4096 };
+static const int64_t tiles[] = { 4, 32 };
+static const int64_t workers[] = { 1, 2, 4, 8 };
+static const struct dt_backend_param params[] = {
+    { "block_n", "tokens", 1, 0, blocks, 4, "test" },
+    { "split_stride", "tokens", 1, 0, strides, 6, "test" },
+    { "tile_m", "rows", 0, 1, tiles, 2, "test" },
+    { "workers_per_request", "threads", 0, 1, workers, 4, "test" },
+};
+static const struct dt_backend_family family = { "attention", facts, 1, fields, 2, params, 4 };
+static const struct dt_backend_identity who = { "faulty", "1", "", "", "test", 1 };
+
+static int open_ctx (const struct dt_backend_options *o, struct dt_backend_ctx **ret,
+                     struct dt_backend_error *err)
+{
+    (void)o;
+    if (!(*ret = calloc (1, sizeof **ret))) {
+        snprintf (err->text, sizeof err->text, "out of memory");
+        return -ENOMEM;
+    }
+    return 0;
+}
+
+static void close_ctx (struct dt_backend_ctx *ctx)
+{
+    free (ctx);
+}
+
+static const struct dt_backend_identity *identity (const struct dt_backend_ctx *ctx)
+{
+    (void)ctx;
+    return &who;
+}
+
+static int plan (struct dt_backend_ctx *ctx, const struct dt_backend_call *call,
+                 struct dt_backend_plan *ret, struct dt_backend_error *err)
+{
+    (void)ctx;
+    if (call->n_requests == 0) {
+        snprintf (err->text, sizeof err->text, "no requests");
+        return -EINVAL;
+    }
+    *ret = (struct dt_backend_plan){ .operand_bytes = 64, .output_bytes = 64,
+                                     .launch = { (uint64_t)call->param[0].one,
+                                                 (uint64_t)call->param[1].one } };
+    return 0;
+}
+
+static void *alloc_bytes (struct dt_backend_ctx *ctx, size_t n)
+{
+    (void)ctx;
+    return malloc (n ? n : 1);
+}
+
+static void free_bytes (struct dt_backend_ctx *ctx, void *p)
+{
+    (void)ctx;
+    free (p);
+}
+
+static int fill (struct dt_backend_ctx *ctx, const struct dt_backend_call *call, uint64_t scatter,
+                 void *operands, struct dt_backend_error *err)
+{
+    (void)ctx, (void)call, (void)scatter, (void)err;
+    memset (operands, 1, 64);
+    return 0;
+}
+
+static int run (struct dt_backend_ctx *ctx, const struct dt_backend_call *call,
+                const void *operands, void *output, void *workspace,
+                struct dt_backend_error *err)
+{
+    (void)workspace, (void)err;
+    if (call->param[1].one == 512) {
+#ifdef DT_FAULTY_HANG
+        for (;;)
+            pause ();
+#else
+        raise (SIGSEGV);
+#endif
+    }
+    memcpy (output, operands, 64);
+    ctx->elapsed_ns = 1000 + (uint64_t)call->param[0].one;
+    return 0;
+}
+
+static uint64_t elapsed (const struct dt_backend_ctx *ctx)
+{
+    return ctx->elapsed_ns;
+}
+
+static int read_out (struct dt_backend_ctx *ctx, const void *output, size_t offset, size_t n,
+                     void *ret, struct dt_backend_error *err)
+{
+    (void)ctx, (void)err;
+    memcpy (ret, (const char *)output + offset, n);
+    return 0;
+}
+
+static int rows (struct dt_backend_ctx *ctx, const struct dt_backend_call *call,
+                 struct dt_backend_row *ret, struct dt_backend_error *err)
+{
+    (void)ctx, (void)err;
+    for (size_t i = 0; i < call->n_requests; i++)
+        ret[i] = (struct dt_backend_row){ 0, 64 };
+    return 0;
+}
+
+static const struct dt_backend backend = {
+    .abi = DT_BACKEND_ABI, .families = &family, .n_families = 1, .open = open_ctx,
+    .close = close_ctx, .identity = identity, .plan = plan, .alloc = alloc_bytes,
+    .free = free_bytes, .fill = fill, .run = run, .elapsed_ns = elapsed, .clock = "none",
+    .read = read_out, .rows = rows,
+};
+
+__attribute__ ((visibility ("default"))) const struct dt_backend *dt_backend_get (void);
+const struct dt_backend *dt_backend_get (void)
+{
+    return &backend;
+}
