@@ -10,5 +10,7 @@ libdtvm_la_LIBADD = libdtbase.la
 libdtselir_la_SOURCES = \
 	selir/domain.c \
 	selir/emit.c selir/emit.h \
-	selir/graph.c selir/graph.h
+	selir/graph.c selir/graph.h \
+	selir/interval.c \
+	selir/range.c selir/range.h selir/range_int.h
 libdtselir_la_LIBADD = libdtvm.la libdtbase.la

@@ -23,7 +23,23 @@ int dt_ranges_new (const struct dt_graph *g, const struct dt_range *box,
                    struct dt_ranges **ret, struct dt_err *reterr);
 struct dt_ranges *dt_ranges_free (struct dt_ranges *r);
 struct dt_range dt_ranges_get (const struct dt_ranges *r, uint32_t node);
-/* 1 if the node is partial and its operands' ranges rule out a fault. */
+/* 1 if the node is partial and never raises: its operands' ranges, narrowed by
+ * what its guard says of them, rule a fault out, or the guard is never true. */
 int dt_ranges_safe (const struct dt_ranges *r, uint32_t node);
+/* 1 if no fault is possible whatever the guard: the value is always the
+ * operation's own, never the 0 that stands for a fault. */
+int dt_ranges_exact (const struct dt_ranges *r, uint32_t node);
+
+/* For a graph that grows: an empty one, and the ranges of what was added since. */
+int dt_ranges_open (struct dt_ranges **ret, struct dt_err *reterr);
+int dt_ranges_extend (struct dt_ranges *r, const struct dt_graph *g, struct dt_err *reterr);
+
+/* What the range of `node` becomes where `cond` is known to be `truth`.  Only
+ * comparisons that name the node itself narrow it; an impossible case does not. */
+struct dt_range dt_ranges_where (const struct dt_ranges *r, const struct dt_graph *g,
+                                 uint32_t cond, int truth, uint32_t node,
+                                 int64_t room[DT_RANGE_SET]);
+/* A comparison (LT, LE, EQ, NE) of ranges: 0, 1, or -1 for either. */
+int dt_range_compare (uint8_t op, const struct dt_range *a, const struct dt_range *b);
 
 #endif

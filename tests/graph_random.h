@@ -10,6 +10,13 @@
 #include "base/mem.h"
 #include "selir/graph.h"
 
+/* As ck_assert_msg, for inner loops: libcheck writes to a file at each assertion. */
+#define MUST(cond, ...) \
+    do { \
+        if (!(cond)) \
+            ck_abort_msg (__VA_ARGS__); \
+    } while (0)
+
 static uint64_t rng_state;
 
 static uint32_t rng (uint32_t n)
@@ -71,7 +78,7 @@ static uint32_t random_add (struct dt_graph *g, struct dt_node n)
 
     n.span = (uint32_t)(g->next_seq % 200);
     n.seq = g->next_seq++;
-    ck_assert_int_eq (dt_graph_add (g, n, &id, NULL), 0);
+    MUST (dt_graph_add (g, n, &id, NULL) == 0, "no value added");
     return id;
 }
 
@@ -138,7 +145,7 @@ static void random_node (struct dt_graph *g)
     random_add (g, n);
 }
 
-static struct dt_graph *random_graph (uint64_t seed, uint32_t n_nodes)
+static inline struct dt_graph *random_graph (uint64_t seed, uint32_t n_nodes)
 {
     static const uint8_t leaf[] = { DT_TYPE_INT, DT_TYPE_INT, DT_TYPE_INT, DT_TYPE_BOOL,
                                     DT_TYPE_ENUM };
@@ -185,7 +192,7 @@ static int64_t domain_pick (const struct dt_domain *d, uint64_t *at)
 }
 
 /* The at-th environment; 0 once there are no more. */
-static int env_at (const struct dt_graph *g, uint64_t at, struct env *e)
+static inline int env_at (const struct dt_graph *g, uint64_t at, struct env *e)
 {
     uint32_t i;
 
@@ -202,7 +209,7 @@ static int env_at (const struct dt_graph *g, uint64_t at, struct env *e)
     return at == 0;
 }
 
-static enum dt_fault eval_node (const struct dt_graph *g, uint32_t i, const struct env *e,
+static inline enum dt_fault eval_node (const struct dt_graph *g, uint32_t i, const struct env *e,
                                 int64_t *v)
 {
     const struct dt_node *n = &g->node[i];
@@ -231,7 +238,7 @@ struct first {
 
 /* Values of all nodes and the first stop among nodes and conditions where
  * use[i] (NULL: all; conditions are at n_nodes + i). */
-static struct first eval_graph (const struct dt_graph *g, const struct env *e, int64_t *v,
+static inline struct first eval_graph (const struct dt_graph *g, const struct env *e, int64_t *v,
                                 const uint8_t *use)
 {
     struct first first = { UINT64_MAX, 0, 0 };

@@ -78,7 +78,7 @@ static void run_env (const struct dt_graph *g, const struct dt_vm *vm, const str
     int64_t regs[2000], in[16], own[4];
     size_t i, n_in = 0, n_own = 0;
 
-    ck_assert_uint_le (dt_vm_registers (vm), 2000);
+    MUST (dt_vm_registers (vm) <= 2000, "too many registers");
     for (i = 0; i < dt_vm_inputs (vm); i++) {
         const struct dt_vm_input *input = dt_vm_input (vm, i);
 
@@ -104,14 +104,15 @@ static void check_env (const struct dt_graph *g, const struct dt_vm *vm, const s
         f = eval_graph (g, e, v, own);
     run_env (g, vm, e, &ran);
     if (f.seq == UINT64_MAX) {
-        ck_assert_int_eq (ran.r, 0);
+        MUST (ran.r == 0, "stopped: %d", ran.r);
         for (i = 0; i < g->n_points; i++)
-            ck_assert_int_eq (dt_vm_output (vm, i)->own ? ran.own_out[i] : ran.out[i],
-                              v[g->point[i].node]);
+            MUST ((dt_vm_output (vm, i)->own ? ran.own_out[i] : ran.out[i])
+                      == v[g->point[i].node],
+                  "output %u differs", i);
         return;
     }
-    ck_assert_int_eq (ran.r, f.fault ? -DT_EEVAL : -DT_EREFUSED);
-    ck_assert_int_eq (dt_vm_describe (vm, &ran.stop, &err), ran.r);
+    MUST (ran.r == (f.fault ? -DT_EEVAL : -DT_EREFUSED), "stopped: %d", ran.r);
+    MUST (dt_vm_describe (vm, &ran.stop, &err) == ran.r, "described as another");
     if (f.fault)
         snprintf (want, sizeof want, "t.py:%u:1: %s", f.span + 1, dt_fault_name (f.fault));
     else
@@ -119,7 +120,7 @@ static void check_env (const struct dt_graph *g, const struct dt_vm *vm, const s
                   g->cond[ran.stop.index].kind == DT_COND_ASSUME ? "assume" : "require");
     if (ran.stop.of_request)
         strcat (want, " (request 0)");
-    ck_assert_str_eq (err.text, want);
+    MUST (strcmp (err.text, want) == 0, "%s, not %s", err.text, want);
 }
 
 START_TEST (random_programs)
@@ -306,7 +307,7 @@ static int try_blob (const uint8_t *data, size_t len)
     memcpy (own + n_own, own, n_own * sizeof *own);
     regs = dt_calloc (dt_vm_registers (vm), sizeof *regs);
     if (dt_vm_run (vm, regs, in, own, 2, out, own_out, &stop) < 0)
-        ck_assert_int_lt (dt_vm_describe (vm, &stop, &err), 0);
+        MUST (dt_vm_describe (vm, &stop, &err) < 0, "described as no stop");
     dt_vm_disassemble (vm, &text);
     dt_buf_done (&text);
     dt_free (regs);

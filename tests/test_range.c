@@ -1,0 +1,204 @@
+/* Ranges hold every value that a node takes: random graphs, all inputs. */
+#include "tests/graph_random.h"
+
+#include "selir/range.h"
+
+static int in_range (const struct dt_range *r, int64_t v)
+{
+    uint32_t i;
+
+    if (v < r->lo || v > r->hi)
+        return 0;
+    for (i = 0; i < r->n; i++)
+        if (r->set[i] == v)
+            return 1;
+    return r->n == 0;
+}
+
+static void check_values (const struct dt_graph *g, const struct dt_ranges *r,
+                          const struct env *e, int64_t *v)
+{
+    uint32_t i;
+
+    for (i = 0; i < g->n_nodes; i++) {
+        const struct dt_node *n = &g->node[i];
+        struct dt_range range = dt_ranges_get (r, i);
+        enum dt_fault f = eval_node (g, i, e, v);
+
+        MUST (in_range (&range, v[i]), "%%%u (%s) took %lld, range %lld..%lld of %u", i,
+              dt_op_text (n->op), (long long)v[i], (long long)range.lo, (long long)range.hi,
+              range.n);
+        if (dt_ranges_exact (r, i))
+            MUST (!f, "%%%u is exact and raised", i);
+        if (dt_ranges_safe (r, i) && !n->safe)
+            MUST (!f || (n->guard != DT_NODE_NONE && !v[n->guard]), "%%%u is safe and raised", i);
+    }
+}
+
+START_TEST (random_programs)
+{
+    struct dt_graph *g = random_graph ((uint64_t)_i + 1000, 10 + (uint32_t)_i % 80);
+    struct dt_ranges *r = NULL;
+    int64_t *v = dt_calloc (g->n_nodes, sizeof *v);
+    struct env e;
+    uint64_t at;
+
+    ck_assert_int_eq (dt_ranges_new (g, NULL, &r, NULL), 0);
+    for (at = 0; env_at (g, at, &e); at++)
+        check_values (g, r, &e, v);
+    dt_ranges_free (r);
+    dt_free (v);
+    dt_graph_free (g);
+}
+END_TEST
+
+/* The same within a box: n in 1..2, k is 4. */
+START_TEST (boxes)
+{
+    static const int64_t four[] = { 4 };
+    struct dt_graph *g = random_graph ((uint64_t)_i + 5000, 60);
+    struct dt_range *box = dt_calloc (g->n_nodes, sizeof *box);
+    struct dt_ranges *r = NULL;
+    int64_t *v = dt_calloc (g->n_nodes, sizeof *v);
+    struct env e;
+    uint64_t at;
+    uint32_t i;
+
+    for (i = 0; i < g->n_nodes; i++)
+        box[i].lo = 1; /* lo > hi: no box */
+    box[g->input[0].node] = (struct dt_range){ 1, 2, 0, NULL };
+    box[g->knob[0].node] = (struct dt_range){ 4, 4, 1, four };
+    ck_assert_int_eq (dt_ranges_new (g, box, &r, NULL), 0);
+    for (at = 0; env_at (g, at, &e); at++)
+        if (e.input[0] >= 1 && e.input[0] <= 2 && e.knob[0] == 4)
+            check_values (g, r, &e, v);
+    dt_ranges_free (r);
+    dt_free (box);
+    dt_free (v);
+    dt_graph_free (g);
+}
+END_TEST
+
+/* Each op on all pairs of small intervals, without sets: the interval arithmetic. */
+#define WIDE 100 /* wider than a set, so that intervals are used */
+
+static uint32_t wide_input (struct dt_graph *g, const char *name, int64_t lo, int64_t hi)
+{
+    struct dt_input in = { .name = name, .klass = DT_INPUT_RUNTIME, .type = DT_TYPE_INT,
+                           .domain = { .lo = lo, .hi = hi, .step = 1 } };
+    int64_t i = dt_graph_add_input (g, &in);
+
+    return random_add (g, (struct dt_node){ .op = DT_OP_INPUT, .type = DT_TYPE_INT, .imm = i });
+}
+
+static void check_pair (uint8_t op, int64_t a, int64_t b, int64_t wa, int64_t wb)
+{
+    struct dt_graph *g = dt_graph_new ();
+    struct dt_ranges *r = NULL;
+    struct dt_range range;
+    struct dt_node n = { .op = op, .type = DT_TYPE_INT, .guard = DT_NODE_NONE };
+    int64_t x, y, v;
+    uint32_t id;
+
+    n.a = wide_input (g, "a", a, a + wa);
+    n.b = wide_input (g, "b", b, b + wb);
+    id = random_add (g, n);
+    MUST (dt_ranges_new (g, NULL, &r, NULL) == 0, "out of memory");
+    range = dt_ranges_get (r, id);
+    for (x = a; x <= a + wa; x++) {
+        for (y = b; y <= b + wb; y++) {
+            enum dt_fault f = dt_op_eval (op, x, y, 0, &v);
+
+            MUST (in_range (&range, v), "%s (%lld, %lld) = %lld, not in %lld..%lld",
+                           dt_op_text (op), (long long)x, (long long)y, (long long)v,
+                           (long long)range.lo, (long long)range.hi);
+            MUST (!f || !dt_ranges_exact (r, id), "%s is exact and raised", dt_op_text (op));
+        }
+    }
+    dt_ranges_free (r);
+    dt_graph_free (g);
+}
+
+START_TEST (intervals)
+{
+    static const int64_t at[] = { INT64_MIN, -130, -101, -50, -7, 0, 1, 3, 60, 90 };
+    static const int64_t width[] = { 0, 1, 5, WIDE };
+    uint8_t op = (uint8_t)(DT_OP_ADD + _i);
+    size_t i, k, w, x;
+
+    for (i = 0; i < DT_ARRAY_SIZE (at); i++)
+        for (k = 0; k < DT_ARRAY_SIZE (at); k++)
+            for (w = 0; w < DT_ARRAY_SIZE (width); w++)
+                for (x = 0; x < DT_ARRAY_SIZE (width); x++)
+                    check_pair (op, at[i], at[k], width[w], width[x]);
+    for (k = 0; k < DT_ARRAY_SIZE (at); k++)
+        check_pair (op, INT64_MAX - WIDE - 1, at[k], WIDE, 5);
+}
+END_TEST
+
+/* if n > 0: x // n, and min by hand: what the path says is used. */
+START_TEST (conditions)
+{
+    struct dt_graph *g = dt_graph_new ();
+    struct dt_ranges *r = NULL;
+    struct dt_range range;
+    uint32_t n, zero, cap, c, q, less, s;
+
+    n = wide_input (g, "n", 0, 1000);
+    dt_graph_const (g, DT_TYPE_INT, 0, &zero, NULL);
+    dt_graph_const (g, DT_TYPE_INT, 64, &cap, NULL);
+    c = random_add (g, (struct dt_node){ .op = DT_OP_LT, .type = DT_TYPE_BOOL, .a = zero, .b = n });
+    q = random_add (g, (struct dt_node){ .op = DT_OP_FLOORDIV, .type = DT_TYPE_INT, .a = cap,
+                                         .b = n, .guard = c });
+    less = random_add (g, (struct dt_node){ .op = DT_OP_LE, .type = DT_TYPE_BOOL, .a = n,
+                                            .b = cap });
+    s = random_add (g, (struct dt_node){ .op = DT_OP_SELECT, .type = DT_TYPE_INT, .a = less,
+                                         .b = n, .c = cap });
+    ck_assert_int_eq (dt_ranges_new (g, NULL, &r, NULL), 0);
+    ck_assert (dt_ranges_safe (r, q) && !dt_ranges_exact (r, q));
+    range = dt_ranges_get (r, s);
+    ck_assert_int_eq (range.lo, 0);
+    ck_assert_int_eq (range.hi, 64);
+    dt_ranges_free (r);
+    dt_graph_free (g);
+}
+END_TEST
+
+START_TEST (out_of_memory)
+{
+    struct dt_graph *g = random_graph (9, 80);
+    struct dt_ranges *r = NULL;
+    size_t i;
+    int ok = -1;
+
+    for (i = 0; ok < 0; i++) {
+        dt_mem_fail_after (i);
+        ok = dt_ranges_new (g, NULL, &r, NULL);
+        dt_mem_fail_after (SIZE_MAX);
+        ck_assert (ok == 0 || !r);
+    }
+    ck_assert_uint_gt (i, 3);
+    dt_ranges_free (r);
+    dt_graph_free (g);
+}
+END_TEST
+
+int main (void)
+{
+    Suite *s = suite_create ("selir/range");
+    TCase *tc = tcase_create ("range");
+    SRunner *sr = srunner_create (s);
+    int failed;
+
+    tcase_set_timeout (tc, 120);
+    tcase_add_loop_test (tc, random_programs, 0, 150);
+    tcase_add_loop_test (tc, boxes, 0, 40);
+    tcase_add_loop_test (tc, intervals, 0, DT_OP_MAX - DT_OP_ADD + 1);
+    tcase_add_test (tc, conditions);
+    tcase_add_test (tc, out_of_memory);
+    suite_add_tcase (s, tc);
+    srunner_run_all (sr, CK_NORMAL);
+    failed = srunner_ntests_failed (sr);
+    srunner_free (sr);
+    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
