@@ -28,28 +28,33 @@ struct dt_schema {
     size_t n_fields;
     const struct dt_quantity *quantity;
     size_t n_quantities;
+    /* Behind dt_schema_derive and dt_schema_own. */
+    int (*derive) (const int64_t *request, size_t n_requests, int64_t *ret);
+    int64_t (*own) (size_t q, const int64_t *request);
 };
 
 /* NULL if there is no such family.  So far: "attention", with fields query_len
- * and kv_len (tokens) and quantities
+ * (tokens that ask in this call) and kv_len (tokens that they may see, themselves
+ * included), and quantities
  *   requests, longest_query, longest_kv, total_query, total_kv   (of the call)
  *   query_length, kv_length                                      (own) */
 const struct dt_schema *dt_schema_find (const char *family);
 /* Index of a quantity by name, -1 if there is none. */
 int dt_schema_quantity (const struct dt_schema *s, const char *name);
 
-/* One call: field values row-major [n_requests * s->n_fields], borrowed. */
+/* One call: field values row-major
+ * [n_requests * s->n_fields], borrowed.  Fields are counts: never negative. */
 struct dt_call {
     size_t n_requests;
     const int64_t *request;
 };
 
 /* Derive the quantities of the call that are not own into ret[n_quantities]
- * (own entries are left as they are).  Sums that leave 64 bits are -DT_EINPUT.
- * Allocates nothing. */
+ * (own entries are left as they are).  -DT_EINPUT: no request, a negative field,
+ * or a sum that leaves 64 bits; ret is then unspecified.  Allocates nothing. */
 int dt_schema_derive (const struct dt_schema *s, const struct dt_call *call, int64_t *ret,
                       struct dt_err *reterr);
-/* The own quantity `q` of one request, from its fields. */
+/* The own quantity `q` (an index of an own one) of one request, from its fields. */
 int64_t dt_schema_own (const struct dt_schema *s, size_t q, const int64_t *request);
 
 #endif
