@@ -97,3 +97,27 @@ TESTS += tests/test_worker
 tests_test_worker_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS) $(PROTOBUF_C_CFLAGS)
 tests_test_worker_LDADD = libdtproto.la libdtbase.la $(CHECK_LIBS)
 endif
+# fuzz targets: replayed over their corpora without libFuzzer
+fuzz_replay = tests/fuzz/replay.c
+EXTRA_DIST += tests/fuzz/corpus
+dist_check_SCRIPTS += tests/fuzz.sh
+TESTS += tests/fuzz.sh
+# trace/
+if HAVE_CHECK
+trace_tests = tests/test_schema tests/test_dtrace tests/test_import tests/test_schedule
+check_PROGRAMS += $(trace_tests)
+TESTS += $(trace_tests)
+tests_test_schema_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
+tests_test_schema_LDADD = libdttrace.la $(CHECK_LIBS)
+tests_test_dtrace_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
+tests_test_dtrace_LDADD = libdttrace.la $(CHECK_LIBS)
+tests_test_import_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
+tests_test_import_LDADD = libdttrace.la $(CHECK_LIBS)
+tests_test_schedule_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
+tests_test_schedule_LDADD = libdttrace.la $(CHECK_LIBS)
+endif
+check_PROGRAMS += tests/fuzz/fuzz_dtrace tests/fuzz/fuzz_import
+tests_fuzz_fuzz_dtrace_SOURCES = tests/fuzz/fuzz_dtrace.c $(fuzz_replay)
+tests_fuzz_fuzz_dtrace_LDADD = libdttrace.la
+tests_fuzz_fuzz_import_SOURCES = tests/fuzz/fuzz_import.c $(fuzz_replay)
+tests_fuzz_fuzz_import_LDADD = libdttrace.la

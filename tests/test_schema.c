@@ -1,0 +1,94 @@
+/* tests/test_schema.c - call schemas. */
+#include "trace/schema.h"
+
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define N(a) (sizeof (a) / sizeof *(a))
+
+/* A call of attention and what must be derived, by name. */
+static const struct {
+    const char *what;
+    size_t n;
+    int64_t request[6];
+    int want;
+    int64_t requests, longest_query, longest_kv, total_query, total_kv;
+} cases[] = {
+    { "one decode", 1, { 1, 100 }, 0, 1, 1, 100, 1, 100 },
+    { "a mix", 3, { 1, 700, 64, 64, 5, 9 }, 0, 3, 64, 700, 70, 773 },
+    { "no request", 0, { 0 }, -DT_EINPUT, 0, 0, 0, 0, 0 },
+    { "a negative field", 2, { 1, 5, -1, 5 }, -DT_EINPUT, 0, 0, 0, 0, 0 },
+    { "the largest sum", 2, { 1, INT64_MAX - 1, 1, 1 }, 0, 2, 1, INT64_MAX - 1, 2, INT64_MAX },
+    { "a sum beyond 64 bits", 2, { 1, INT64_MAX, 1, 1 }, -DT_EINPUT, 0, 0, 0, 0, 0 },
+};
+
+START_TEST (derive)
+{
+    const struct dt_schema *s = dt_schema_find ("attention");
+    struct dt_call call = { cases[_i].n, cases[_i].request };
+    int64_t q[DT_SCHEMA_MAX_QUANTITIES];
+    struct dt_err err = { "" };
+    int own = dt_schema_quantity (s, "kv_length");
+
+    q[own] = 42;
+    ck_assert_msg (dt_schema_derive (s, &call, q, &err) == cases[_i].want, "%s: %s",
+                   cases[_i].what, err.text);
+    if (cases[_i].want < 0) {
+        ck_assert (*err.text);
+        return;
+    }
+    ck_assert_int_eq (q[dt_schema_quantity (s, "requests")], cases[_i].requests);
+    ck_assert_int_eq (q[dt_schema_quantity (s, "longest_query")], cases[_i].longest_query);
+    ck_assert_int_eq (q[dt_schema_quantity (s, "longest_kv")], cases[_i].longest_kv);
+    ck_assert_int_eq (q[dt_schema_quantity (s, "total_query")], cases[_i].total_query);
+    ck_assert_int_eq (q[dt_schema_quantity (s, "total_kv")], cases[_i].total_kv);
+    ck_assert_int_eq (q[own], 42); /* own entries are left as they are */
+}
+END_TEST
+
+START_TEST (own)
+{
+    const struct dt_schema *s = dt_schema_find ("attention");
+    const int64_t request[] = { 3, 77 };
+    size_t query = (size_t)dt_schema_quantity (s, "query_length");
+    size_t kv = (size_t)dt_schema_quantity (s, "kv_length");
+
+    ck_assert_int_eq (dt_schema_own (s, query, request), 3);
+    ck_assert_int_eq (dt_schema_own (s, kv, request), 77);
+}
+END_TEST
+
+START_TEST (names)
+{
+    const struct dt_schema *s = dt_schema_find ("attention");
+
+    ck_assert_ptr_null (dt_schema_find ("gemv"));
+    ck_assert_ptr_nonnull (s);
+    ck_assert_str_eq (s->field[0], "query_len");
+    ck_assert_str_eq (s->field[1], "kv_len");
+    ck_assert_int_eq (dt_schema_quantity (s, "longest"), -1);
+    for (size_t q = 0; q < s->n_quantities; q++) {
+        ck_assert_int_eq (dt_schema_quantity (s, s->quantity[q].name), (int)q);
+        ck_assert (*s->quantity[q].unit && *s->quantity[q].formula);
+    }
+}
+END_TEST
+
+int main (void)
+{
+    Suite *s = suite_create ("trace/schema");
+    TCase *tc = tcase_create ("schema");
+    SRunner *sr;
+    int failed;
+
+    tcase_add_loop_test (tc, derive, 0, N (cases));
+    tcase_add_test (tc, own);
+    tcase_add_test (tc, names);
+    suite_add_tcase (s, tc);
+    sr = srunner_create (s);
+    srunner_run_all (sr, CK_NORMAL);
+    failed = srunner_ntests_failed (sr);
+    srunner_free (sr);
+    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
