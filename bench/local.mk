@@ -1,1 +1,5 @@
 # bench/
+
+# kernels
+noinst_PROGRAMS += bench/attention_host
+bench_attention_host_SOURCES = bench/attention_host.c tests/attention_rig.c tests/attention_rig.h
