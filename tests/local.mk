@@ -60,6 +60,7 @@ nodist_tests_backend_planted_la_SOURCES = kernels/host/build.h
 tests_backend_planted_la_CPPFLAGS = $(AM_CPPFLAGS) -DDT_PLANT
 tests_backend_planted_la_CFLAGS = $(AM_CFLAGS) -Wno-psabi
 tests_backend_planted_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -shared -rpath /nowhere
+$(tests_backend_planted_la_OBJECTS): kernels/host/build.h
 check_PROGRAMS += tests/test_attention tests/test_attention_invariance
 TESTS += tests/test_attention tests/test_attention_invariance
 tests_test_attention_SOURCES = tests/test_attention.c tests/attention_rig.c tests/attention_rig.h
