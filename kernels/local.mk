@@ -29,4 +29,4 @@ kernels/host/build.h: $(host_backend_sources) Makefile
 
 $(detent_backend_host_la_OBJECTS): kernels/host/build.h
 
-EXTRA_DIST += kernels/attention/README.md kernels/host/README.md
+EXTRA_DIST += kernels/README.md kernels/attention/README.md kernels/host/README.md
