@@ -35,7 +35,7 @@ struct detent {
     enum detent_without without;
     int stock;         /* selectors are the stock ones */
     int backend_ok;    /* detent_check_backend was passed */
-    char why[1024];    /* stock in place of the tuple: why; "" otherwise */
+    struct dt_err why; /* stock in place of the tuple: why; "" otherwise */
 };
 
 /* The public error and ours are one line of the same size. */

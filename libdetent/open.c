@@ -1,6 +1,5 @@
 /* libdetent/open.c - fetch or find a bundle, and say what it is. */
 #include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -27,7 +26,7 @@ static int check_options (const struct detent_options *o, struct dt_err *reterr)
 static void run_stock (struct detent *d, const char *why)
 {
     d->stock = 1;
-    snprintf (d->why, sizeof d->why, "running the stock selection: %s", why);
+    dt_err_set (&d->why, 0, "running the stock selection: %s", why);
 }
 
 /* A verified bundle that is not the required one. */
@@ -166,7 +165,7 @@ int detent_is_stock (const struct detent *d)
 
 const char *detent_why_stock (const struct detent *d)
 {
-    return d->why[0] ? d->why : NULL;
+    return d->why.text[0] ? d->why.text : NULL;
 }
 
 int detent_site (const struct detent *d, size_t i, const char **ret_family, const char **ret_site)
@@ -217,7 +216,12 @@ const char *detent_backend_field (const struct detent *d, const char *field)
     return NULL;
 }
 
-/* The first difference, as text; 0 if there is one. */
+uint32_t detent_backend_units (const struct detent *d)
+{
+    return (uint32_t)d->backend.units;
+}
+
+/* 1, or 0 and the first difference as text. */
 static int same_backend (const struct detent *d, const char *const value[5], uint32_t units,
                          struct dt_err *ret)
 {

@@ -119,7 +119,8 @@ static int load_backend (struct verify *v, struct dt_canon_value map)
         || (r = get_text (v, map, "tuple: backend", "driver", b->driver)) < 0
         || (r = get_text (v, map, "tuple: backend", "device", b->device)) < 0)
         return r;
-    if (dt_canon_as_int (dt_canon_get (map, "units"), &b->units) < 0)
+    if (dt_canon_as_int (dt_canon_get (map, "units"), &b->units) < 0 || b->units < 0
+        || b->units > UINT32_MAX)
         return BAD (v, "tuple: backend: no units");
     return 0;
 }

@@ -58,6 +58,7 @@ START_TEST (open_says_what_it_is)
     ck_assert_str_eq (detent_backend_field (d, "name"), "host");
     ck_assert_str_eq (detent_backend_field (d, "driver"), "");
     ck_assert_ptr_null (detent_backend_field (d, "colour"));
+    ck_assert_uint_eq (detent_backend_units (d), RIG_UNITS);
     ck_assert (detent_site (d, 0, &family, &site) && !detent_site (d, 1, &family, &site));
     ck_assert_str_eq (site, "decoder");
     ck_assert_int_eq (detent_site_fact (d, family, site, "head_dim", &v, &err), 0);

@@ -123,6 +123,8 @@ DETENT_API int detent_site_fact (const struct detent *d, const char *family, con
 /* The backend that the tuple was tuned on, one field by name ("name", "build",
  * "libraries", "driver", "device"), borrowed; NULL if there is no such field. */
 DETENT_API const char *detent_backend_field (const struct detent *d, const char *field);
+/* Its units: open a host backend with as many. */
+DETENT_API uint32_t detent_backend_units (const struct detent *d);
 /* Refuse to serve on another backend: pass what the loaded one reports.  With
  * DETENT_STOCK a difference is no error: selectors made from now on are stock.
  *   -DETENT_EENVIRONMENT  naming the field and both values */
