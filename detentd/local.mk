@@ -1,1 +1,39 @@
-# detentd/
+# detentd/: the daemon.  Everything but main.c is in libdtdaemon.la, for tests.
+noinst_LTLIBRARIES += libdtdaemon.la
+libdtdaemon_la_SOURCES = \
+	detentd/ask.c detentd/ask.h \
+	detentd/commit.c detentd/commit.h \
+	detentd/daemon.c detentd/daemon.h \
+	detentd/dispatch.c detentd/dispatch.h \
+	detentd/jobs.c detentd/jobs.h \
+	detentd/key.c detentd/key.h \
+	detentd/loop.c detentd/loop.h \
+	detentd/options.c detentd/options.h \
+	detentd/place.c detentd/place.h \
+	detentd/pool.c detentd/pool.h \
+	detentd/publish.c detentd/publish.h \
+	detentd/req_commit.c \
+	detentd/req_fetch.c \
+	detentd/req_job.c \
+	detentd/req_status.c \
+	detentd/req_trace.c \
+	detentd/sd.c detentd/sd.h \
+	detentd/show.c detentd/show.h \
+	detentd/store.c detentd/store.h detentd/store_sql.h \
+	detentd/store_commit.c \
+	detentd/store_content.c \
+	detentd/store_job.c \
+	detentd/worker.c detentd/worker.h
+nodist_libdtdaemon_la_SOURCES = schema/migrations.c
+libdtdaemon_la_CPPFLAGS = $(AM_CPPFLAGS) -DDT_BACKEND_DIR='"$(pkglibdir)"' \
+	-DDT_PROFILER='"$(libexecdir)/detent-profiler"'
+libdtdaemon_la_CFLAGS = $(AM_CFLAGS) $(PROTOBUF_C_CFLAGS) $(ZMQ_CFLAGS) $(SQLITE_CFLAGS) \
+	$(SODIUM_CFLAGS) $(SYSTEMD_CFLAGS)
+libdtdaemon_la_LIBADD = libdtproto.la libdttrace.la libdtbase.la \
+	$(ZMQ_LIBS) $(SQLITE_LIBS) $(SODIUM_LIBS) $(SYSTEMD_LIBS)
+
+bin_PROGRAMS += detentd/detentd
+detentd_detentd_SOURCES = detentd/main.c
+detentd_detentd_LDADD = libdtdaemon.la
+detentd_detentd_CFLAGS = $(AM_CFLAGS) $(PROTOBUF_C_CFLAGS) $(ZMQ_CFLAGS) $(SQLITE_CFLAGS)
+EXTRA_DIST += detentd/README.md

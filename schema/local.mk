@@ -1,1 +1,8 @@
-# schema/
+# schema/: numbered SQL migrations, embedded into detentd.
+DT_SCHEMA = $(top_srcdir)/schema/0001-first.sql
+EXTRA_DIST += schema/embed.sh schema/0001-first.sql schema/README.md
+
+schema/migrations.c: $(DT_SCHEMA) $(top_srcdir)/schema/embed.sh
+	$(AM_V_GEN)$(MKDIR_P) schema && \
+	sh $(top_srcdir)/schema/embed.sh $(DT_SCHEMA) > $@.tmp && mv $@.tmp $@
+CLEANFILES += schema/migrations.c

@@ -1,0 +1,279 @@
+/* detentd/jobs.c - tunes from the request to their end. */
+#include "detentd/jobs.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/time.h"
+#include "detentd/ask.h"
+#include "detentd/publish.h"
+
+static const struct {
+    const char *name;
+    unsigned next; /* bits of the states that may follow */
+} states[DT_JOB_STATES] = {
+    [DT_JOB_QUEUED] = { "queued", 1u << DT_JOB_RUNNING | 1u << DT_JOB_FAILED
+                                      | 1u << DT_JOB_CANCELLED },
+    [DT_JOB_RUNNING] = { "running", 1u << DT_JOB_DONE | 1u << DT_JOB_FAILED
+                                        | 1u << DT_JOB_CANCELLED },
+    [DT_JOB_DONE] = { "done", 0 },
+    [DT_JOB_FAILED] = { "failed", 0 },
+    [DT_JOB_CANCELLED] = { "cancelled", 0 },
+};
+
+const char *dt_job_state_name (enum dt_job_state s)
+{
+    return states[s].name;
+}
+
+struct dt_job *dt_job_new (const char *deployment, const char *workload, struct dt_err *reterr)
+{
+    struct dt_job *j = dt_calloc (1, sizeof *j);
+
+    if (!j || !(j->deployment = dt_strdup (deployment)) || !(j->workload = dt_strdup (workload))) {
+        dt_err_nomem (reterr);
+        if (j) {
+            dt_free (j->deployment);
+            dt_free (j);
+        }
+        return NULL;
+    }
+    pthread_mutex_init (&j->lock, NULL);
+    j->left_s = -1;
+    j->started_ns = dt_time_wall_ns ();
+    return j;
+}
+
+struct dt_job *dt_job_free (struct dt_job *j)
+{
+    if (!j)
+        return NULL;
+    pthread_mutex_destroy (&j->lock);
+    dt_free (j->deployment);
+    dt_free (j->workload);
+    dt_free (j->peer);
+    dt_free (j->result);
+    dt_free (j);
+    return NULL;
+}
+
+void dt_job_move (struct dt_job *j, enum dt_job_state state)
+{
+    pthread_mutex_lock (&j->lock);
+    assert (states[j->state].next & 1u << state);
+    j->state = state;
+    j->changes++;
+    pthread_mutex_unlock (&j->lock);
+}
+
+void dt_job_describe (struct dt_job *j, Detent__JobReply *ret, char what[DT_JOB_WHAT])
+{
+    detent__job_reply__init (ret);
+    ret->job = j->id;
+    ret->kind = (char *)"tune";
+    ret->deployment = j->deployment;
+    ret->workload = j->workload;
+    ret->started_ns = j->started_ns;
+    pthread_mutex_lock (&j->lock);
+    ret->state = (char *)states[j->state].name;
+    ret->fraction = j->fraction;
+    ret->has_left_s = j->left_s >= 0;
+    ret->left_s = j->left_s >= 0 ? j->left_s : 0;
+    ret->measurements = j->measurements;
+    memcpy (what, j->what, DT_JOB_WHAT);
+    j->told = j->changes;
+    pthread_mutex_unlock (&j->lock);
+    ret->what = what;
+}
+
+static void tell (struct dt_job *j, Detent__JobReply *job, int final)
+{
+    Detent__Reply reply = DETENT__REPLY__INIT;
+    size_t kept = 0;
+
+    reply.final = final;
+    reply.body_case = DETENT__REPLY__BODY_JOB;
+    reply.job = job;
+    for (size_t i = 0; i < j->n_peers; i++)
+        if (dt_reply_send (j->d, &j->peer[i], &reply) == 0)
+            j->peer[kept++] = j->peer[i]; /* who does not read is not told again */
+    j->n_peers = kept;
+    dt_publish (j->d, "job", &reply);
+}
+
+static void unlink_job (struct dt_daemon *d, struct dt_job *j)
+{
+    struct dt_job **at = &d->jobs.head;
+
+    while (*at && *at != j)
+        at = &(*at)->next;
+    if (*at) {
+        *at = j->next;
+        d->jobs.n--;
+    }
+}
+
+/* On the loop, when the tuner's thread is through with it, or never began. */
+static void ended (struct dt_work *w, struct dt_daemon *d)
+{
+    struct dt_job *j = (struct dt_job *)w;
+    Detent__JobReply *job = NULL;
+
+    if (j->result)
+        job = detent__job_reply__unpack (&dt_wire_allocator, j->n_result, j->result);
+    if (job) {
+        dt_log (DT_LOG_INFO, "job", "%llu (%s, %s): %s%s%s", (unsigned long long)j->id,
+                j->deployment, j->workload, job->state, *job->what ? ": " : "", job->what);
+        tell (j, job, 1);
+        detent__job_reply__free_unpacked (job, NULL);
+    } else
+        for (size_t i = 0; i < j->n_peers; i++)
+            dt_reply_error (d, &j->peer[i], -DT_ECANCELLED, "detentd is stopping");
+    unlink_job (d, j);
+    dt_job_free (j);
+}
+
+int dt_job_start (struct dt_daemon *d, struct dt_job *j,
+                  void (*run) (struct dt_work *w, struct dt_store *s), struct dt_err *reterr)
+{
+    int r;
+
+    j->d = d;
+    j->work.run = run;
+    j->work.done = ended;
+    if ((r = dt_pool_post (d->tuner, &j->work, reterr)) < 0)
+        return r;
+    j->next = d->jobs.head;
+    d->jobs.head = j;
+    d->jobs.n++;
+    return 0;
+}
+
+struct dt_job *dt_job_find (struct dt_daemon *d, uint64_t id)
+{
+    struct dt_job *j = d->jobs.head;
+
+    while (j && j->id != id)
+        j = j->next;
+    return j;
+}
+
+int dt_job_attach (struct dt_job *j, const struct dt_peer *peer, struct dt_err *reterr)
+{
+    void *items = j->peer;
+
+    if (dt_grow (&items, &j->room_peers, j->n_peers, sizeof *j->peer) < 0)
+        return dt_err_nomem (reterr);
+    j->peer = items;
+    j->peer[j->n_peers++] = *peer;
+    return 0;
+}
+
+void dt_job_cancel (struct dt_job *j)
+{
+    atomic_store (&j->cancel, 1);
+    pthread_mutex_lock (&j->lock);
+    if (j->worker)
+        dt_worker_kill (j->worker);
+    pthread_mutex_unlock (&j->lock);
+}
+
+void dt_jobs_cancel (struct dt_daemon *d)
+{
+    for (struct dt_job *j = d->jobs.head; j; j = j->next)
+        dt_job_cancel (j);
+}
+
+void dt_jobs_tick (struct dt_daemon *d)
+{
+    char what[DT_JOB_WHAT];
+    Detent__JobReply job;
+    uint64_t changes;
+
+    for (struct dt_job *j = d->jobs.head; j; j = j->next) {
+        pthread_mutex_lock (&j->lock);
+        changes = j->changes;
+        pthread_mutex_unlock (&j->lock);
+        if (changes == j->told)
+            continue;
+        dt_job_describe (j, &job, what);
+        tell (j, &job, 0);
+    }
+}
+
+int dt_jobs_any (const struct dt_daemon *d)
+{
+    return d->jobs.head != NULL;
+}
+
+/* Ids of what a stop left behind, oldest rows too: there are few. */
+struct left {
+    struct dt_store *s;
+    uint64_t id[DT_JOBS_MAX + DT_POOL_MAX_QUEUE];
+    size_t n;
+};
+
+static int note_left (void *ctx, const struct dt_job_row *row)
+{
+    struct left *left = ctx;
+
+    if (row->ended_ns == 0 && left->n < DT_ARRAY_SIZE (left->id))
+        left->id[left->n++] = row->id;
+    return 0;
+}
+
+static int fail_left (void *ctx, const struct dt_job_row *row)
+{
+    static const char why[] = "detentd stopped while it ran";
+    Detent__JobReply job = DETENT__JOB_REPLY__INIT;
+    struct dt_job_row end = *row;
+    struct left *left = ctx;
+    uint8_t *packed;
+    int r;
+
+    job.job = row->id;
+    job.kind = (char *)row->kind;
+    job.state = (char *)states[DT_JOB_FAILED].name;
+    job.deployment = (char *)row->deployment;
+    job.workload = (char *)row->workload;
+    job.what = (char *)why;
+    job.started_ns = row->started_ns;
+    job.has_ended_ns = job.has_code = 1;
+    job.ended_ns = dt_time_wall_ns ();
+    job.measurements = row->measurements;
+    job.code = DT_EWORKER;
+    if (!(packed = dt_calloc (1, detent__job_reply__get_packed_size (&job))))
+        return -ENOMEM;
+    end.n_result = detent__job_reply__pack (&job, packed);
+    end.result = packed;
+    end.state = job.state;
+    end.what = why;
+    end.code = job.code;
+    end.tuple = NULL;
+    end.ended_ns = job.ended_ns;
+    r = dt_store_job_end (left->s, &end, NULL);
+    dt_free (packed);
+    return r;
+}
+
+static int recover (struct dt_store *s, void *ctx, struct dt_err *reterr)
+{
+    struct left *left = ctx;
+    int r;
+
+    if ((r = dt_store_jobs (s, 0, note_left, left, reterr)) < 0)
+        return r;
+    for (size_t i = 0; i < left->n; i++)
+        if ((r = dt_store_jobs (s, left->id[i], fail_left, left, reterr)) < 0)
+            return r;
+    return 0;
+}
+
+int dt_jobs_recover (struct dt_store *s, struct dt_err *reterr)
+{
+    struct left left = { .s = s };
+
+    return dt_store_transact (s, recover, &left, reterr);
+}

@@ -1,0 +1,89 @@
+/* detentd/jobs.h - tunes from the request to their end.
+ * Uses: detentd/store.h, detentd/pool.h.  Used by: req_tune.c, tuning.c, loop.c.
+ *
+ * A job is queued, running, and then done, failed or cancelled.  The store has
+ * every job; this table has those that have not ended.  It belongs to the loop;
+ * what the tuner's thread shares with it is under the job's lock. */
+#ifndef DT_DETENTD_JOBS_H
+#define DT_DETENTD_JOBS_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "detentd/pool.h"
+#include "detentd/worker.h"
+#include "proto/detent.pb-c.h"
+
+/* Jobs that have not ended.  One takes a minute of a node's kernels: beyond this
+ * somebody submits by mistake. */
+#define DT_JOBS_MAX 32
+#define DT_JOB_WHAT 1024
+
+enum dt_job_state {
+    DT_JOB_QUEUED, DT_JOB_RUNNING, DT_JOB_DONE, DT_JOB_FAILED, DT_JOB_CANCELLED,
+    DT_JOB_STATES
+};
+const char *dt_job_state_name (enum dt_job_state s);
+
+struct dt_peer;
+struct dt_job {
+    struct dt_work work; /* first */
+    struct dt_job *next;
+    struct dt_daemon *d;
+    /* Set before it is queued, then read only. */
+    uint64_t id;
+    char *deployment, *workload;
+    int has_trace;
+    struct dt_digest trace;
+    double budget_s;
+    uint64_t max_calls;
+    int exhaustive;
+    int64_t started_ns;
+    /* The loop's. */
+    struct dt_peer *peer; /* [n_peers] clients that follow it */
+    size_t n_peers, room_peers;
+    uint64_t told; /* the `changes` that they know */
+    /* Shared. */
+    _Atomic int cancel;
+    pthread_mutex_t lock;
+    enum dt_job_state state;
+    double fraction, left_s; /* left_s < 0: unknown */
+    char what[DT_JOB_WHAT];
+    uint64_t measurements; /* that are stored */
+    uint64_t changes;
+    struct dt_worker *worker;
+    /* Written by the tuner's thread before `done`: the packed final JobReply. */
+    uint8_t *result;
+    size_t n_result;
+};
+
+struct dt_jobs {
+    struct dt_job *head;
+    size_t n;
+};
+
+struct dt_job *dt_job_new (const char *deployment, const char *workload, struct dt_err *reterr);
+struct dt_job *dt_job_free (struct dt_job *j); /* NULL ok; returns NULL */
+/* Into the table, and to the tuner; the job is the table's.
+ *   what dt_pool_post returns: the job is still the caller's */
+int dt_job_start (struct dt_daemon *d, struct dt_job *j,
+                  void (*run) (struct dt_work *w, struct dt_store *s), struct dt_err *reterr);
+struct dt_job *dt_job_find (struct dt_daemon *d, uint64_t id);
+/* Follow it: progress, then the end. */
+int dt_job_attach (struct dt_job *j, const struct dt_peer *peer, struct dt_err *reterr);
+/* Ask it to end; kills its worker. */
+void dt_job_cancel (struct dt_job *j);
+/* Fill in what is known now; strings are borrowed from the job and `what`. */
+void dt_job_describe (struct dt_job *j, Detent__JobReply *ret, char what[DT_JOB_WHAT]);
+/* On the tuner's thread: move to another state; the table of states allows it. */
+void dt_job_move (struct dt_job *j, enum dt_job_state state);
+
+/* Tell followers what changed; called at most every DT_JOBS_TICK_MS. */
+#define DT_JOBS_TICK_MS 200
+void dt_jobs_tick (struct dt_daemon *d);
+int dt_jobs_any (const struct dt_daemon *d); /* there is one that has not ended */
+void dt_jobs_cancel (struct dt_daemon *d);
+/* At start: jobs that a stop left queued or running have failed. */
+int dt_jobs_recover (struct dt_store *s, struct dt_err *reterr);
+
+#endif

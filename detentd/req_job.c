@@ -1,0 +1,113 @@
+/* detentd/req_job.c - job_list, job_attach and job_cancel. */
+#include <errno.h>
+
+#include "detentd/dispatch.h"
+
+int dt_job_reply (struct dt_ask *a, struct dt_job *j, int final, struct dt_err *reterr)
+{
+    Detent__JobReply *job = dt_arena_alloc (&a->arena, sizeof *job);
+    char *what = dt_arena_alloc (&a->arena, DT_JOB_WHAT);
+
+    if (!job || !what)
+        return dt_err_nomem (reterr);
+    dt_job_describe (j, job, what);
+    a->reply.final = final;
+    a->reply.body_case = DETENT__REPLY__BODY_JOB;
+    a->reply.job = job;
+    return 0;
+}
+
+struct found {
+    struct dt_ask *a;
+    void **items;
+    size_t n;
+};
+
+/* An ended job is what its result says; another what its row says, and, if it is
+ * live, what the table knows. */
+static int describe (void *ctx, const struct dt_job_row *row)
+{
+    struct found *f = ctx;
+    struct dt_arena *arena = &f->a->arena;
+    struct dt_job *live = dt_job_find (f->a->d, row->id);
+    Detent__JobReply *job;
+
+    if (row->result) {
+        if (!(job = detent__job_reply__unpack (&f->a->allocator, row->n_result, row->result)))
+            return -ENOMEM;
+        return dt_ask_push (f->a, &f->items, &f->n, job);
+    }
+    if (!(job = dt_arena_alloc (arena, sizeof *job)))
+        return -ENOMEM;
+    detent__job_reply__init (job);
+    if (live) {
+        char *what = dt_arena_alloc (arena, DT_JOB_WHAT);
+
+        if (!what)
+            return -ENOMEM;
+        dt_job_describe (live, job, what);
+    } else {
+        job->job = row->id;
+        job->started_ns = row->started_ns;
+        job->measurements = row->measurements;
+        job->kind = dt_arena_strf (arena, "%s", row->kind);
+        job->state = dt_arena_strf (arena, "%s", row->state);
+        job->deployment = dt_arena_strf (arena, "%s", row->deployment);
+        job->workload = dt_arena_strf (arena, "%s", row->workload);
+        job->what = dt_arena_strf (arena, "%s", row->what);
+        if (!job->kind || !job->state || !job->deployment || !job->workload || !job->what)
+            return -ENOMEM;
+    }
+    return dt_ask_push (f->a, &f->items, &f->n, job);
+}
+
+int dt_req_job_list (struct dt_ask *a, struct dt_err *reterr)
+{
+    Detent__JobListReply *reply = dt_arena_alloc (&a->arena, sizeof *reply);
+    struct found f = { .a = a };
+    int r;
+
+    if (!reply)
+        return dt_err_nomem (reterr);
+    if ((r = dt_store_jobs (a->d->reader, 0, describe, &f, reterr)) < 0)
+        return r == -ENOMEM ? dt_err_nomem (reterr) : r;
+    detent__job_list_reply__init (reply);
+    reply->job = (Detent__JobReply **)f.items;
+    reply->n_job = f.n;
+    a->reply.body_case = DETENT__REPLY__BODY_JOB_LIST;
+    a->reply.job_list = reply;
+    return 0;
+}
+
+int dt_req_job_attach (struct dt_ask *a, struct dt_err *reterr)
+{
+    uint64_t id = a->rq->job_attach->job;
+    struct dt_job *j = dt_job_find (a->d, id);
+    struct found f = { .a = a };
+    int r;
+
+    if (id == 0)
+        return dt_err_set (reterr, -DT_ENOTFOUND, "no job 0");
+    if (j) {
+        if ((r = dt_job_attach (j, &a->peer, reterr)) < 0)
+            return r;
+        return dt_job_reply (a, j, 0, reterr);
+    }
+    if ((r = dt_store_jobs (a->d->reader, id, describe, &f, reterr)) < 0)
+        return r == -ENOMEM ? dt_err_nomem (reterr) : r;
+    a->reply.body_case = DETENT__REPLY__BODY_JOB;
+    a->reply.job = f.items[0];
+    return 0;
+}
+
+int dt_req_job_cancel (struct dt_ask *a, struct dt_err *reterr)
+{
+    uint64_t id = a->rq->job_cancel->job;
+    struct dt_job *j = dt_job_find (a->d, id);
+
+    if (!j)
+        return dt_err_set (reterr, -DT_ENOTFOUND, "no job %llu waits or runs",
+                           (unsigned long long)id);
+    dt_job_cancel (j);
+    return dt_job_reply (a, j, 1, reterr);
+}

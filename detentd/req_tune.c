@@ -1,0 +1,80 @@
+/* detentd/req_tune.c - tune: check, and queue a job. */
+#include <errno.h>
+
+#include "detentd/dispatch.h"
+#include "detentd/tuning.h"
+
+/* In a transaction: the job's row, so that its number survives a crash. */
+static int insert (struct dt_ask *a, struct dt_store *s, struct dt_err *reterr)
+{
+    struct dt_job *j = a->job;
+
+    return dt_store_job_new (s, "tune", j->deployment, j->workload, j->started_ns, &j->id,
+                             reterr);
+}
+
+/* The row is there: queue the job, and answer with its number. */
+static void started (struct dt_ask *a)
+{
+    const Detent__TuneRequest *rq = a->rq->tune;
+    int detach = rq->has_detach && rq->detach;
+    struct dt_job *j = a->job;
+    struct dt_err err = { "" };
+    int r;
+
+    if ((r = detach ? 0 : dt_job_attach (j, &a->peer, &err)) < 0
+        || (r = dt_job_start (a->d, j, dt_tuning_run, &err)) < 0) {
+        dt_log (DT_LOG_WARNING, "job", "%llu was not started: %s", (unsigned long long)j->id,
+                err.text);
+        a->r = r;
+        a->err = err;
+        return;
+    }
+    a->job = NULL; /* the table's now */
+    if ((r = dt_job_reply (a, j, detach, &err)) < 0) {
+        a->r = r;
+        a->err = err;
+    }
+}
+
+static int check_tune (struct dt_ask *a, const Detent__TuneRequest *rq, struct dt_job *j,
+                       struct dt_err *reterr)
+{
+    struct dt_digest file, want;
+    int r;
+
+    if (rq->has_budget_s && !(rq->budget_s > 0 && rq->budget_s <= 86400))
+        return dt_err_set (reterr, -DT_EINPUT, "budget_s %g: must be above 0 and at most 86400",
+                           rq->budget_s);
+    if (rq->has_max_calls && (rq->max_calls == 0 || rq->max_calls > 65536))
+        return dt_err_set (reterr, -DT_EINPUT, "max_calls %llu: must be 1 to 65536",
+                           (unsigned long long)rq->max_calls);
+    if (rq->has_trace && (r = dt_check_digest ("trace", rq->trace, &want, reterr)) < 0)
+        return r;
+    if ((r = dt_store_deployment_get (a->d->reader, rq->deployment, &file, reterr)) < 0)
+        return r;
+    j->budget_s = rq->has_budget_s ? rq->budget_s : 0;
+    j->max_calls = rq->has_max_calls ? rq->max_calls : 0;
+    j->exhaustive = rq->has_exhaustive && rq->exhaustive;
+    return dt_store_trace_find (a->d->reader, rq->workload, rq->has_trace ? &want : NULL,
+                                &j->trace, reterr);
+}
+
+int dt_req_tune (struct dt_ask *a, struct dt_err *reterr)
+{
+    const Detent__TuneRequest *rq = a->rq->tune;
+    int r;
+
+    if ((r = dt_check_name ("deployment", rq->deployment, reterr)) < 0
+        || (r = dt_check_name ("workload", rq->workload, reterr)) < 0)
+        return r;
+    if (a->d->jobs.n >= DT_JOBS_MAX)
+        return dt_err_set (reterr, -EBUSY, "%zu jobs wait or run; at most %d may", a->d->jobs.n,
+                           DT_JOBS_MAX);
+    if (!(a->job = dt_job_new (rq->deployment, rq->workload, reterr)))
+        return -ENOMEM;
+    if ((r = check_tune (a, rq, a->job, reterr)) < 0)
+        return r;
+    a->after = started;
+    return dt_ask_write (a, insert, reterr);
+}

@@ -1,0 +1,175 @@
+/* detentd/show.c - a tuple, for people.
+ *
+ * Everything is read from the tuple's bytes (include/detent/tuple.h), which are
+ * checked against their digest, not from the store's rows. */
+#include "detentd/show.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "detent/tuple.h"
+
+static char *text_of (struct dt_ask *a, struct dt_canon_value v)
+{
+    const uint8_t *p;
+    size_t n;
+    int64_t i;
+
+    if (dt_canon_as_int (v, &i) == 0)
+        return dt_arena_strf (&a->arena, "%lld", (long long)i);
+    if (dt_canon_as_bytes (v, &p, &n) == 0)
+        return dt_arena_strn (&a->arena, (const char *)p, n);
+    return NULL;
+}
+
+/* Append {prefix + name, value}. */
+static int push (struct dt_ask *a, const char *prefix, const char *name, size_t n_name,
+                 struct dt_canon_value v, void ***items, size_t *n)
+{
+    Detent__NameValue *nv = dt_arena_alloc (&a->arena, sizeof *nv);
+
+    if (!nv)
+        return -ENOMEM;
+    detent__name_value__init (nv);
+    nv->name = dt_arena_strf (&a->arena, "%s%.*s", prefix, (int)n_name, name);
+    nv->value = text_of (a, v);
+    if (!nv->name || !nv->value)
+        return -DT_ECORRUPT;
+    return dt_ask_push (a, items, n, nv);
+}
+
+/* All entries of a map. */
+static int push_map (struct dt_ask *a, const char *prefix, struct dt_canon_value map,
+                     void ***items, size_t *n)
+{
+    struct dt_canon_iter it = { 0 };
+    struct dt_canon_value v;
+    const char *key;
+    size_t len;
+    int r;
+
+    while (dt_canon_next (map, &it, &key, &len, &v))
+        if ((r = push (a, prefix, key, len, v, items, n)) < 0)
+            return r;
+    return 0;
+}
+
+static int environment (struct dt_ask *a, struct dt_canon_value bits, Detent__ShowReply *reply)
+{
+    static const struct {
+        const char *key, *prefix; /* prefix NULL: one value */
+    } parts[] = { { "deployment", NULL }, { "model", NULL }, { "engine", "engine." },
+                  { "backend", "backend." }, { "parallelism", "parallelism." },
+                  { "sampler", NULL } };
+    void **items = NULL;
+    size_t n = 0;
+    int r;
+
+    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
+        struct dt_canon_value v = dt_canon_get (bits, parts[i].key);
+
+        if (dt_canon_tag (v) == 0)
+            continue; /* absent is allowed: a deployment without a sampler */
+        r = parts[i].prefix ? push_map (a, parts[i].prefix, v, &items, &n)
+                            : push (a, "", parts[i].key, strlen (parts[i].key), v, &items, &n);
+        if (r < 0)
+            return r;
+    }
+    reply->environment = (Detent__NameValue **)items;
+    reply->n_environment = n;
+    return 0;
+}
+
+static int digest_of (struct dt_ask *a, struct dt_canon_value v, ProtobufCBinaryData *ret)
+{
+    const uint8_t *p;
+    size_t n;
+
+    if (dt_canon_as_bytes (v, &p, &n) < 0 || n != DT_DIGEST_BYTES)
+        return -DT_ECORRUPT;
+    *ret = dt_ask_bytes (a, p, n);
+    return ret->data ? 0 : -ENOMEM;
+}
+
+static int one_site (struct dt_ask *a, struct dt_canon_value site, struct dt_canon_value selector,
+                     Detent__TupleSite *s)
+{
+    void **pins = NULL, **knobs = NULL;
+    int r;
+
+    detent__tuple_site__init (s);
+    s->family = text_of (a, dt_canon_get (site, "family"));
+    s->site = text_of (a, dt_canon_get (site, "site"));
+    if (!s->family || !s->site)
+        return -DT_ECORRUPT;
+    if ((r = push_map (a, "", dt_canon_get (site, "pins"), &pins, &s->n_pin)) < 0
+        || (r = push_map (a, "", dt_canon_get (site, "knobs"), &knobs, &s->n_knob)) < 0
+        || (r = digest_of (a, dt_canon_get (selector, "pinned"), &s->pinned)) < 0
+        || (r = digest_of (a, dt_canon_get (selector, "stock"), &s->stock)) < 0)
+        return r;
+    s->pin = (Detent__NameValue **)pins;
+    s->knob = (Detent__NameValue **)knobs;
+    return 0;
+}
+
+/* Both lists are ordered by (family, site). */
+static int sites (struct dt_ask *a, struct dt_canon_value bits, struct dt_canon_value selectors,
+                  Detent__ShowReply *reply)
+{
+    struct dt_canon_value list = dt_canon_get (bits, "sites"), site, selector;
+    struct dt_canon_iter i = { 0 }, k = { 0 };
+    void **items = NULL;
+    size_t n = 0;
+    int r;
+
+    while (dt_canon_next (list, &i, NULL, NULL, &site)) {
+        Detent__TupleSite *s = dt_arena_alloc (&a->arena, sizeof *s);
+
+        if (!s)
+            return -ENOMEM;
+        if (!dt_canon_next (selectors, &k, NULL, NULL, &selector))
+            return -DT_ECORRUPT;
+        if ((r = one_site (a, site, selector, s)) < 0
+            || (r = dt_ask_push (a, &items, &n, s)) < 0)
+            return r;
+    }
+    reply->site = (Detent__TupleSite **)items;
+    reply->n_site = n;
+    return 0;
+}
+
+int dt_show_tuple (struct dt_ask *a, struct dt_store *s, const struct dt_digest *digest,
+                   Detent__CommitInfo *commit, struct dt_err *reterr)
+{
+    Detent__ShowReply *reply = dt_arena_alloc (&a->arena, sizeof *reply);
+    struct dt_buf data = { 0 };
+    struct dt_canon_value v, bits;
+    struct dt_digest bits_digest;
+    char hex[DT_DIGEST_HEX];
+    int r;
+
+    if (!reply)
+        return dt_err_nomem (reterr);
+    detent__show_reply__init (reply);
+    if ((r = dt_store_blob_get (s, "tuple", digest, &data, reterr)) < 0
+        || (r = dt_canon_check (data.data, data.len, &v, reterr)) < 0)
+        goto fail;
+    bits = dt_canon_get (v, "bits");
+    bits_digest = dt_digest_of (DETENT_DIGEST_BITS, bits.at, bits.len);
+    reply->commit = commit;
+    reply->tuple = dt_ask_digest (a, digest);
+    reply->bits = dt_ask_digest (a, &bits_digest);
+    if ((r = environment (a, bits, reply)) < 0
+        || (r = sites (a, bits, dt_canon_get (v, "selectors"), reply)) < 0
+        || (r = reply->tuple.data && reply->bits.data ? 0 : -ENOMEM) < 0) {
+        r = r == -ENOMEM ? dt_err_nomem (reterr)
+                         : dt_err_set (reterr, r, "tuple %s is damaged",
+                                       dt_digest_hex (digest, hex));
+        goto fail;
+    }
+    a->reply.body_case = DETENT__REPLY__BODY_SHOW;
+    a->reply.show = reply;
+fail:
+    dt_buf_done (&data);
+    return r;
+}

@@ -1,0 +1,374 @@
+/* detentd/store.c - the connection, its statements, migrations and transactions. */
+#include "detentd/store_sql.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include "base/mem.h"
+
+void (*dt_store_hook) (struct dt_store *s, enum dt_store_point point);
+
+/* Writers of another process are possible for a moment (sqlite3 at the shell). */
+#define BUSY_TIMEOUT_MS 5000
+
+static const struct {
+    enum dt_stmt id;
+    const char *sql;
+} statements[] = {
+    { DT_STMT_BEGIN, "BEGIN IMMEDIATE" },
+    { DT_STMT_BEGIN_READ, "BEGIN" },
+    { DT_STMT_COMMIT, "COMMIT" },
+    { DT_STMT_ROLLBACK, "ROLLBACK" },
+    { DT_STMT_BLOB_PUT, "INSERT INTO blob (digest, kind, data, time_ns) VALUES (?, ?, ?, ?)"
+                        " ON CONFLICT (digest) DO NOTHING" },
+    { DT_STMT_BLOB_GET, "SELECT data FROM blob WHERE digest = ? AND kind = ?" },
+    { DT_STMT_TRACE_PUT, "INSERT INTO trace (digest, workload, deployment, source, calls,"
+                         " distinct_calls, time_ns) VALUES (?, ?, ?, ?, ?, ?, ?)"
+                         " ON CONFLICT (workload, digest) DO NOTHING" },
+    { DT_STMT_TRACES, "SELECT t.digest, workload, deployment, source, calls, distinct_calls,"
+                      " length (data), t.time_ns FROM trace t JOIN blob b ON b.digest = t.digest"
+                      " WHERE ?1 IS NULL OR workload = ?1"
+                      " ORDER BY t.time_ns DESC, t.rowid DESC" },
+    { DT_STMT_TRACE_NEWEST, "SELECT digest FROM trace WHERE workload = ?"
+                            " ORDER BY time_ns DESC, rowid DESC LIMIT 1" },
+    { DT_STMT_TRACE_HAS, "SELECT digest FROM trace WHERE workload = ? AND digest = ?" },
+    { DT_STMT_SOLUTION_GET, "SELECT data, check_digest, solve_us FROM solution WHERE key = ?" },
+    { DT_STMT_SOLUTION_PUT, "INSERT INTO solution (key, data, check_digest, solve_us, time_ns)"
+                            " VALUES (?, ?, ?, ?, ?) ON CONFLICT (key) DO UPDATE SET"
+                            " data = excluded.data, check_digest = excluded.check_digest,"
+                            " solve_us = excluded.solve_us, time_ns = excluded.time_ns" },
+    { DT_STMT_DEPLOYMENT_PUT, "INSERT INTO deployment (name, file, time_ns) VALUES (?, ?, ?)"
+                              " ON CONFLICT (name) DO UPDATE SET file = excluded.file,"
+                              " time_ns = excluded.time_ns" },
+    { DT_STMT_DEPLOYMENT_GET, "SELECT file FROM deployment WHERE name = ?" },
+    { DT_STMT_SOURCE_CLEAR, "DELETE FROM deployment_source WHERE deployment = ?" },
+    { DT_STMT_SOURCE_PUT, "INSERT INTO deployment_source (deployment, name, digest)"
+                          " VALUES (?, ?, ?)" },
+    { DT_STMT_SOURCES, "SELECT name, digest FROM deployment_source WHERE deployment = ?"
+                       " ORDER BY name" },
+    { DT_STMT_SITE_CLEAR, "DELETE FROM deployment_site WHERE deployment = ?" },
+    { DT_STMT_SITE_PUT, "INSERT INTO deployment_site (deployment, family, site, key)"
+                        " VALUES (?, ?, ?, ?)" },
+    { DT_STMT_SITES, "SELECT family, site, key FROM deployment_site WHERE deployment = ?"
+                     " ORDER BY family, site" },
+    { DT_STMT_JOB_NEW, "INSERT INTO job (kind, state, deployment, workload, what, started_ns)"
+                       " VALUES (?, 'queued', ?, ?, '', ?) RETURNING id" },
+    { DT_STMT_JOB_START, "UPDATE job SET state = 'running' WHERE id = ? AND state = 'queued'" },
+    { DT_STMT_JOB_END, "UPDATE job SET state = ?, what = ?, code = nullif (?, 0), result = ?,"
+                       " tuple = ?, ended_ns = ?"
+                       " WHERE id = ? AND state IN ('queued', 'running')" },
+    { DT_STMT_JOBS, "SELECT id, kind, state, deployment, workload, what, coalesce (code, 0),"
+                    " result, tuple, started_ns, coalesce (ended_ns, 0),"
+                    " (SELECT count (*) FROM measurement m WHERE m.job = job.id)"
+                    " FROM job WHERE ?1 = 0 OR id = ?1 ORDER BY id DESC" },
+    { DT_STMT_BACKEND_PUT, "INSERT INTO backend (name, build, libraries, driver, device, units,"
+                           " clock) VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING" },
+    { DT_STMT_BACKEND_GET, "SELECT id FROM backend WHERE name = ? AND build = ? AND libraries = ?"
+                           " AND driver = ? AND device = ? AND units = ? AND clock = ?" },
+    { DT_STMT_MEASUREMENT_PUT, "INSERT INTO measurement (job, backend, solution, assignment,"
+                               " trace, call, elapsed_ns) VALUES (?, ?, ?, ?, ?, ?, ?)" },
+    { DT_STMT_TUPLE_PUT, "INSERT INTO tuple (digest, bits, deployment, workload, sampled,"
+                         " uncovered, time_ns) VALUES (?, ?, ?, ?, ?, ?, ?)"
+                         " ON CONFLICT (digest) DO NOTHING" },
+    { DT_STMT_TUPLE_GET, "SELECT bits, deployment, workload, sampled, uncovered FROM tuple"
+                         " WHERE digest = ?" },
+    { DT_STMT_TUPLE_NEWEST, "SELECT tuple FROM job WHERE state = 'done' AND deployment = ?"
+                            " AND workload = ? AND tuple IS NOT NULL"
+                            " ORDER BY ended_ns DESC, id DESC LIMIT 1" },
+    { DT_STMT_SELECTOR_PUT, "INSERT INTO tuple_selector (tuple, family, site, pinned, stock)"
+                            " VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING" },
+    { DT_STMT_SELECTORS, "SELECT family, site, pinned, stock FROM tuple_selector"
+                         " WHERE tuple = ? ORDER BY family, site" },
+    { DT_STMT_COMMIT_PUT, "INSERT INTO commit_log (digest, deployment, workload, sequence, tuple,"
+                          " parent, signature, time_ns) VALUES (?, ?, ?, ?, ?, ?, ?, ?)" },
+    { DT_STMT_COMMIT_GET, "SELECT c.digest, deployment, workload, sequence, tuple, parent,"
+                          " signature, c.time_ns, data FROM commit_log c"
+                          " JOIN blob b ON b.digest = c.digest WHERE c.digest = ?" },
+    { DT_STMT_COMMITS, "SELECT c.digest, deployment, workload, sequence, tuple, parent,"
+                       " signature, c.time_ns, data FROM commit_log c"
+                       " JOIN blob b ON b.digest = c.digest"
+                       " WHERE (?1 IS NULL OR deployment = ?1) AND (?2 IS NULL OR workload = ?2)"
+                       " ORDER BY c.rowid DESC LIMIT ?3" },
+    { DT_STMT_FIND, "SELECT digest, kind = 'commit' FROM blob WHERE digest BETWEEN ? AND ?"
+                    " AND kind IN ('commit', 'tuple') LIMIT 2" },
+    { DT_STMT_COUNTS, "SELECT (SELECT count (*) FROM trace), (SELECT count (*) FROM solution),"
+                      " (SELECT count (*) FROM tuple), (SELECT count (*) FROM commit_log),"
+                      " (SELECT page_count * page_size FROM pragma_page_count, pragma_page_size)" },
+};
+_Static_assert (DT_ARRAY_SIZE (statements) == DT_STMT_COUNT, "one row per statement");
+
+int dt_store_failed (struct dt_store *s, struct dt_err *reterr)
+{
+    int code = sqlite3_errcode (s->db);
+
+    if (code == SQLITE_NOMEM)
+        return dt_err_nomem (reterr);
+    if (code == SQLITE_FULL)
+        return dt_err_set (reterr, -ENOSPC, "store %s: no space left; nothing was changed",
+                           s->path);
+    return dt_err_set (reterr, code == SQLITE_CORRUPT || code == SQLITE_NOTADB ? -DT_ECORRUPT
+                                                                              : -DT_ESTORE,
+                       "store %s: %s", s->path, sqlite3_errmsg (s->db));
+}
+
+static void bind_one (sqlite3_stmt *st, int i, char type, va_list *ap)
+{
+    const void *p;
+    size_t n;
+    int r;
+
+    switch (type) {
+    case 'i':
+        r = sqlite3_bind_int64 (st, i, va_arg (*ap, int64_t));
+        break;
+    case 't':
+        r = sqlite3_bind_text (st, i, va_arg (*ap, const char *), -1, SQLITE_STATIC);
+        break;
+    case 'd':
+        p = va_arg (*ap, const struct dt_digest *);
+        r = sqlite3_bind_blob (st, i, p, DT_DIGEST_BYTES, SQLITE_STATIC);
+        break;
+    default:
+        assert (type == 'b');
+        p = va_arg (*ap, const void *);
+        n = va_arg (*ap, size_t);
+        r = p && n == 0 ? sqlite3_bind_zeroblob (st, i, 0)
+                        : sqlite3_bind_blob64 (st, i, p, n, SQLITE_STATIC);
+    }
+    /* Static binding allocates nothing; a wrong index is a programming error. */
+    assert (r == SQLITE_OK || r == SQLITE_NOMEM || r == SQLITE_TOOBIG);
+    (void)r;
+}
+
+sqlite3_stmt *dt_store_bind (struct dt_store *s, enum dt_stmt id, const char *types, ...)
+{
+    sqlite3_stmt *st = s->stmt[id];
+    va_list ap;
+
+    sqlite3_reset (st);
+    sqlite3_clear_bindings (st);
+    va_start (ap, types);
+    for (int i = 0; types[i]; i++)
+        bind_one (st, i + 1, types[i], &ap);
+    va_end (ap);
+    return st;
+}
+
+int dt_store_step (struct dt_store *s, sqlite3_stmt *st, struct dt_err *reterr)
+{
+    int code = sqlite3_step (st);
+    int r;
+
+    if (code == SQLITE_ROW)
+        return 1;
+    r = code == SQLITE_DONE ? 0 : dt_store_failed (s, reterr);
+    sqlite3_reset (st);
+    return r;
+}
+
+int dt_store_exec (struct dt_store *s, sqlite3_stmt *st, struct dt_err *reterr)
+{
+    int r = dt_store_step (s, st, reterr);
+
+    if (r > 0) {
+        sqlite3_reset (st);
+        r = 0;
+    }
+    return r;
+}
+
+const char *dt_column_text (sqlite3_stmt *st, int i)
+{
+    const char *text = (const char *)sqlite3_column_text (st, i);
+
+    return text ? text : "";
+}
+
+int dt_column_digest (sqlite3_stmt *st, int i, struct dt_digest *ret)
+{
+    const void *p = sqlite3_column_blob (st, i);
+
+    if (!p || sqlite3_column_bytes (st, i) != DT_DIGEST_BYTES)
+        return -DT_ECORRUPT;
+    memcpy (ret->bytes, p, DT_DIGEST_BYTES);
+    return 0;
+}
+
+static int script (struct dt_store *s, const char *sql, struct dt_err *reterr)
+{
+    return sqlite3_exec (s->db, sql, NULL, NULL, NULL) == SQLITE_OK
+               ? 0
+               : dt_store_failed (s, reterr);
+}
+
+/* The first column of the first row, as a number. */
+static int number (struct dt_store *s, const char *sql, int64_t *ret, struct dt_err *reterr)
+{
+    sqlite3_stmt *st;
+    int r;
+
+    if (sqlite3_prepare_v2 (s->db, sql, -1, &st, NULL) != SQLITE_OK)
+        return dt_store_failed (s, reterr);
+    if (sqlite3_step (st) == SQLITE_ROW) {
+        *ret = sqlite3_column_int64 (st, 0);
+        r = 0;
+    } else
+        r = dt_store_failed (s, reterr);
+    sqlite3_finalize (st);
+    return r;
+}
+
+/* quick_check's rows are its verdict: exactly one that says "ok". */
+static int check (struct dt_store *s, struct dt_err *reterr)
+{
+    sqlite3_stmt *st;
+    int r;
+
+    if (sqlite3_prepare_v2 (s->db, "PRAGMA quick_check (1)", -1, &st, NULL) != SQLITE_OK)
+        return dt_store_failed (s, reterr);
+    if (sqlite3_step (st) != SQLITE_ROW)
+        r = dt_store_failed (s, reterr);
+    else if (strcmp (dt_column_text (st, 0), "ok") != 0)
+        r = dt_err_set (reterr, -DT_ECORRUPT, "store %s: %s", s->path, dt_column_text (st, 0));
+    else
+        r = 0;
+    sqlite3_finalize (st);
+    return r;
+}
+
+static int migrate_one (struct dt_store *s, const struct dt_migration *m, struct dt_err *reterr)
+{
+    char *sql = dt_strf ("BEGIN IMMEDIATE;\n%s\nPRAGMA user_version = %d; COMMIT;", m->sql,
+                         m->version);
+    int r;
+
+    if (!sql)
+        return dt_err_nomem (reterr);
+    if ((r = script (s, sql, reterr)) < 0) {
+        sqlite3_exec (s->db, "ROLLBACK", NULL, NULL, NULL);
+        r = dt_err_prefix (reterr, r, "migration %s", m->name);
+    }
+    dt_free (sql);
+    return r;
+}
+
+/* Bring the database to this program's version. */
+static int migrate (struct dt_store *s, struct dt_err *reterr)
+{
+    int64_t version, application, tables;
+    int r;
+
+    if ((r = number (s, "PRAGMA user_version", &version, reterr)) < 0
+        || (r = number (s, "PRAGMA application_id", &application, reterr)) < 0
+        || (r = number (s, "SELECT count (*) FROM sqlite_schema", &tables, reterr)) < 0)
+        return r;
+    if (application != DT_STORE_APPLICATION_ID && (application != 0 || tables > 0))
+        return dt_err_set (reterr, -DT_ECORRUPT, "store %s: a database, but not Detent's", s->path);
+    if (version > (int64_t)dt_n_migrations)
+        return dt_err_set (reterr, -DT_EVERSION,
+                           "store %s: version %lld was written by a newer detentd; this one "
+                           "knows %zu", s->path, (long long)version, dt_n_migrations);
+    if (application == 0
+        && (r = script (s, "PRAGMA application_id = 0x44544e54", reterr)) < 0)
+        return r;
+    for (size_t i = (size_t)version; i < dt_n_migrations; i++)
+        if ((r = migrate_one (s, &dt_migrations[i], reterr)) < 0)
+            return r;
+    return check (s, reterr);
+}
+
+static int prepare (struct dt_store *s, struct dt_err *reterr)
+{
+    for (size_t i = 0; i < DT_STMT_COUNT; i++)
+        if (sqlite3_prepare_v3 (s->db, statements[i].sql, -1, SQLITE_PREPARE_PERSISTENT,
+                                &s->stmt[statements[i].id], NULL) != SQLITE_OK)
+            return dt_err_prefix (reterr, dt_store_failed (s, reterr), "%s", statements[i].sql);
+    return 0;
+}
+
+int dt_store_open (const char *path, int write, struct dt_store **ret, struct dt_err *reterr)
+{
+    int flags = write ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE : SQLITE_OPEN_READONLY;
+    struct dt_store *s = dt_calloc (1, sizeof *s);
+    int r;
+
+    if (!s || !(s->path = dt_strdup (path))) {
+        r = dt_err_nomem (reterr);
+        goto fail;
+    }
+    s->write = write;
+    if (sqlite3_open_v2 (path, &s->db, flags | SQLITE_OPEN_NOMUTEX, NULL) != SQLITE_OK) {
+        r = s->db ? dt_store_failed (s, reterr) : dt_err_nomem (reterr);
+        goto fail;
+    }
+    sqlite3_busy_timeout (s->db, BUSY_TIMEOUT_MS);
+    if ((r = script (s, "PRAGMA foreign_keys = ON", reterr)) < 0
+        || (write
+            && ((r = script (s, "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL", reterr)) < 0
+                || (r = migrate (s, reterr)) < 0))
+        || (r = prepare (s, reterr)) < 0)
+        goto fail;
+    *ret = s;
+    return 0;
+fail:
+    dt_store_close (s);
+    return r;
+}
+
+struct dt_store *dt_store_close (struct dt_store *s)
+{
+    if (!s)
+        return NULL;
+    for (size_t i = 0; i < DT_STMT_COUNT; i++)
+        sqlite3_finalize (s->stmt[i]);
+    sqlite3_close (s->db);
+    dt_free (s->path);
+    dt_free (s);
+    return NULL;
+}
+
+static void at (struct dt_store *s, enum dt_store_point point)
+{
+    if (dt_store_hook)
+        dt_store_hook (s, point);
+}
+
+/* Some errors (a full disk) have rolled back already. */
+static void rollback (struct dt_store *s)
+{
+    if (!sqlite3_get_autocommit (s->db))
+        dt_store_exec (s, dt_store_bind (s, DT_STMT_ROLLBACK, ""), NULL);
+}
+
+int dt_store_transact (struct dt_store *s, dt_store_f fn, void *ctx, struct dt_err *reterr)
+{
+    int r;
+
+    assert (s->write);
+    at (s, DT_STORE_BEFORE);
+    if ((r = dt_store_exec (s, dt_store_bind (s, DT_STMT_BEGIN, ""), reterr)) < 0)
+        return r;
+    if ((r = fn (s, ctx, reterr)) < 0)
+        goto fail;
+    at (s, DT_STORE_INSIDE);
+    if ((r = dt_store_exec (s, dt_store_bind (s, DT_STMT_COMMIT, ""), reterr)) < 0)
+        goto fail;
+    at (s, DT_STORE_AFTER);
+    return 0;
+fail:
+    rollback (s);
+    return r;
+}
+
+int dt_store_read (struct dt_store *s, dt_store_f fn, void *ctx, struct dt_err *reterr)
+{
+    int r;
+
+    if ((r = dt_store_exec (s, dt_store_bind (s, DT_STMT_BEGIN_READ, ""), reterr)) < 0)
+        return r;
+    r = fn (s, ctx, reterr);
+    rollback (s);
+    return r;
+}

@@ -1,0 +1,59 @@
+/* detentd/store_sql.h - inside the store: connection, statements, migrations.
+ * Uses: SQLite.  Used by: store*.c, schema/migrations.c, tests. */
+#ifndef DT_DETENTD_STORE_SQL_H
+#define DT_DETENTD_STORE_SQL_H
+
+#include <sqlite3.h>
+
+#include "detentd/store.h"
+
+struct dt_migration {
+    int version;
+    const char *name, *sql;
+};
+extern const struct dt_migration dt_migrations[]; /* ascending from 1 */
+extern const size_t dt_n_migrations;
+
+/* Marks a file as ours: "DTNT". */
+#define DT_STORE_APPLICATION_ID 0x44544e54
+
+enum dt_stmt {
+    DT_STMT_BEGIN, DT_STMT_BEGIN_READ, DT_STMT_COMMIT, DT_STMT_ROLLBACK,
+    DT_STMT_BLOB_PUT, DT_STMT_BLOB_GET,
+    DT_STMT_TRACE_PUT, DT_STMT_TRACES, DT_STMT_TRACE_NEWEST, DT_STMT_TRACE_HAS,
+    DT_STMT_SOLUTION_GET, DT_STMT_SOLUTION_PUT,
+    DT_STMT_DEPLOYMENT_PUT, DT_STMT_DEPLOYMENT_GET,
+    DT_STMT_SOURCE_CLEAR, DT_STMT_SOURCE_PUT, DT_STMT_SOURCES,
+    DT_STMT_SITE_CLEAR, DT_STMT_SITE_PUT, DT_STMT_SITES,
+    DT_STMT_JOB_NEW, DT_STMT_JOB_START, DT_STMT_JOB_END, DT_STMT_JOBS,
+    DT_STMT_BACKEND_PUT, DT_STMT_BACKEND_GET, DT_STMT_MEASUREMENT_PUT,
+    DT_STMT_TUPLE_PUT, DT_STMT_TUPLE_GET, DT_STMT_TUPLE_NEWEST,
+    DT_STMT_SELECTOR_PUT, DT_STMT_SELECTORS,
+    DT_STMT_COMMIT_PUT, DT_STMT_COMMIT_GET, DT_STMT_COMMITS, DT_STMT_FIND,
+    DT_STMT_COUNTS,
+    DT_STMT_COUNT
+};
+
+struct dt_store {
+    sqlite3 *db;
+    char *path;
+    int write;
+    sqlite3_stmt *stmt[DT_STMT_COUNT];
+};
+
+/* A statement, reset, with its parameters bound in order.  types: i int64_t,
+ * t const char * (NULL: null), d const struct dt_digest * (NULL: null),
+ * b const void * and size_t (NULL: null).  What is bound is borrowed until the
+ * statement is used again or dt_store_reset. */
+sqlite3_stmt *dt_store_bind (struct dt_store *s, enum dt_stmt id, const char *types, ...);
+/* 1 a row, 0 done, or a negative code.  After 0 or a failure it is reset. */
+int dt_store_step (struct dt_store *s, sqlite3_stmt *st, struct dt_err *reterr);
+/* Step a statement that returns no row. */
+int dt_store_exec (struct dt_store *s, sqlite3_stmt *st, struct dt_err *reterr);
+int dt_store_failed (struct dt_store *s, struct dt_err *reterr);
+
+const char *dt_column_text (sqlite3_stmt *st, int i);
+/* 0, or -DT_ECORRUPT if the column is not 32 bytes. */
+int dt_column_digest (sqlite3_stmt *st, int i, struct dt_digest *ret);
+
+#endif

@@ -1,0 +1,199 @@
+/* detentd/worker.c - one detent-profiler process. */
+#include <config.h> /* posix_spawn_file_actions_addclosefrom_np */
+
+#include "detentd/worker.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "proto/frame.h"
+#include "proto/wire.h"
+
+#define WORKER_FD 3
+#define GRACE_MS 500 /* to exit by itself once its socket is closed */
+
+struct dt_worker {
+    int fd;
+    pthread_mutex_t lock;
+    pid_t pid;  /* 0: reaped */
+    int status; /* of waitpid */
+    int killed; /* by dt_worker_kill */
+};
+
+/* The child starts with no signal blocked or ignored, and no file but its socket
+ * and the standard ones. */
+static int spawn (const char *profiler, int fd, pid_t *ret)
+{
+    char *argv[] = { (char *)"detent-profiler", NULL };
+    char *path = getenv ("PATH"), *preload = getenv ("ASAN_OPTIONS");
+    char *env[4] = { NULL };
+    posix_spawn_file_actions_t files;
+    posix_spawnattr_t how;
+    sigset_t none, all;
+    int r, n = 0;
+
+    if (path && (env[n] = dt_strf ("PATH=%s", path)))
+        n++;
+    if (preload && (env[n] = dt_strf ("ASAN_OPTIONS=%s", preload)))
+        n++;
+    env[n] = (char *)"LC_ALL=C.UTF-8";
+    sigemptyset (&none);
+    sigfillset (&all);
+    posix_spawnattr_init (&how);
+    posix_spawnattr_setflags (&how, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+    posix_spawnattr_setsigmask (&how, &none);
+    posix_spawnattr_setsigdefault (&how, &all);
+    posix_spawn_file_actions_init (&files);
+    r = posix_spawn_file_actions_adddup2 (&files, fd, WORKER_FD);
+    if (r == 0)
+        r = posix_spawn_file_actions_addclosefrom_np (&files, WORKER_FD + 1);
+    if (r == 0)
+        r = posix_spawn (ret, profiler, &files, &how, argv, env);
+    posix_spawn_file_actions_destroy (&files);
+    posix_spawnattr_destroy (&how);
+    while (n-- > 0)
+        dt_free (env[n]);
+    return -r;
+}
+
+int dt_worker_new (const char *profiler, struct dt_worker **ret, struct dt_err *reterr)
+{
+    struct dt_worker *w = dt_calloc (1, sizeof *w);
+    int pair[2], r;
+
+    if (!w)
+        return dt_err_nomem (reterr);
+    if (socketpair (AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0) {
+        r = dt_err_set (reterr, -errno, "worker: socketpair: %m");
+        dt_free (w);
+        return r;
+    }
+    r = spawn (profiler, pair[1], &w->pid);
+    close (pair[1]);
+    if (r < 0) {
+        close (pair[0]);
+        dt_free (w);
+        return dt_err_set (reterr, -DT_EWORKER, "start worker %s: %s", profiler, strerror (-r));
+    }
+    w->fd = pair[0];
+    pthread_mutex_init (&w->lock, NULL);
+    *ret = w;
+    return 0;
+}
+
+void dt_worker_kill (struct dt_worker *w)
+{
+    pthread_mutex_lock (&w->lock);
+    if (w->pid > 0) {
+        w->killed = 1;
+        kill (w->pid, SIGKILL);
+    }
+    pthread_mutex_unlock (&w->lock);
+}
+
+/* Wait for its end.  The lock keeps a kill from reaching a pid that is reaped, and
+ * is not held while waiting: the child stays a zombie until it is. */
+static void reap (struct dt_worker *w)
+{
+    siginfo_t info;
+
+    while (waitid (P_PID, (id_t)w->pid, &info, WEXITED | WNOWAIT) < 0 && errno == EINTR)
+        ;
+    pthread_mutex_lock (&w->lock);
+    waitpid (w->pid, &w->status, 0);
+    w->pid = 0;
+    pthread_mutex_unlock (&w->lock);
+}
+
+/* It closed its socket or hangs: the text of the error says how it ended. */
+static int dead (struct dt_worker *w, int code, const char *doing, struct dt_err *reterr)
+{
+    if (w->pid > 0) {
+        kill (w->pid, SIGKILL); /* one that is exiting keeps its own status */
+        reap (w);
+    }
+    if (code == -ETIMEDOUT)
+        return dt_err_set (reterr, -DT_EWORKER, "worker did not answer in %d s and was killed "
+                           "while running %s", DT_WORKER_DEADLINE_MS / 1000, doing);
+    if (WIFSIGNALED (w->status))
+        return dt_err_set (reterr, -DT_EWORKER, "worker died on signal %d while running %s",
+                           WTERMSIG (w->status), doing);
+    return dt_err_set (reterr, -DT_EWORKER, "worker exited with code %d while running %s",
+                       WEXITSTATUS (w->status), doing);
+}
+
+static int check (Detent__WorkerReply *reply, const char *doing, struct dt_err *reterr)
+{
+    if (reply->body_case != DETENT__WORKER_REPLY__BODY_ERROR)
+        return 0;
+    /* A code that is no error would read as success. */
+    return dt_err_set (reterr, reply->error->code > 0 ? -reply->error->code : -DT_EWORKER,
+                       "%s: %s", doing, reply->error->text);
+}
+
+int dt_worker_call (struct dt_worker *w, const Detent__WorkerRequest *rq, const char *doing,
+                    Detent__WorkerReply **ret, struct dt_err *reterr)
+{
+    size_t n = detent__worker_request__get_packed_size (rq);
+    Detent__WorkerReply *reply;
+    struct dt_buf in = { 0 };
+    uint8_t *out;
+    int r;
+
+    if (w->pid == 0)
+        return dt_err_set (reterr, -DT_EWORKER, "the worker has ended");
+    if (!(out = dt_calloc (n, 1)))
+        return dt_err_nomem (reterr);
+    detent__worker_request__pack (rq, out);
+    r = dt_frame_write (w->fd, out, n, reterr);
+    dt_free (out);
+    if (r == 0)
+        r = dt_frame_read (w->fd, DT_WORKER_DEADLINE_MS, &in, reterr);
+    if (r == -DT_EWORKER || r == -ETIMEDOUT)
+        r = dead (w, r, doing, reterr);
+    if (r < 0)
+        goto fail;
+    if (!(reply = detent__worker_reply__unpack (&dt_wire_allocator, in.len, in.data))) {
+        r = dt_err_set (reterr, -DT_EWORKER, "%s: the worker's reply is malformed", doing);
+        goto fail;
+    }
+    if ((r = check (reply, doing, reterr)) == 0)
+        *ret = reply;
+    else
+        detent__worker_reply__free_unpacked (reply, NULL);
+fail:
+    dt_buf_done (&in);
+    return r;
+}
+
+/* Its exit closes its end of the pair, which poll sees on ours. */
+static void wait_for_exit (struct dt_worker *w)
+{
+    struct pollfd fd = { .fd = w->fd, .events = POLLIN };
+
+    shutdown (w->fd, SHUT_WR);
+    poll (&fd, 1, GRACE_MS);
+    kill (w->pid, SIGKILL); /* nothing happens to one that has exited */
+    reap (w);
+}
+
+struct dt_worker *dt_worker_free (struct dt_worker *w)
+{
+    if (!w)
+        return NULL;
+    if (w->pid > 0)
+        wait_for_exit (w);
+    close (w->fd);
+    pthread_mutex_destroy (&w->lock);
+    dt_free (w);
+    return NULL;
+}

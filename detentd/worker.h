@@ -1,0 +1,29 @@
+/* detentd/worker.h - one detent-profiler process.
+ * Uses: proto/.  Used by: jobs.c, tuning.c.
+ *
+ * A worker that dies or hangs is an error of the call (-DT_EWORKER), whose text
+ * says how it ended and what it ran.  One thread calls; any may kill. */
+#ifndef DT_DETENTD_WORKER_H
+#define DT_DETENTD_WORKER_H
+
+#include "base/err.h"
+#include "proto/detent.pb-c.h"
+
+/* Of one request.  A call of attention takes milliseconds; the largest that a
+ * trace may hold (65,536 requests) seconds on two cores. */
+#define DT_WORKER_DEADLINE_MS 15000
+
+struct dt_worker;
+
+/* Start the program; it finds its socket at file descriptor 3. */
+int dt_worker_new (const char *profiler, struct dt_worker **ret, struct dt_err *reterr);
+/* Send a request and wait for its reply, which the caller frees
+ * (detent__worker_reply__free_unpacked (r, NULL)).  An Error reply becomes its code
+ * and text.  `doing` says what it runs, for the error. */
+int dt_worker_call (struct dt_worker *w, const Detent__WorkerRequest *rq, const char *doing,
+                    Detent__WorkerReply **ret, struct dt_err *reterr);
+void dt_worker_kill (struct dt_worker *w); /* any thread */
+/* Close its socket, give it a moment to exit, else kill; NULL ok; returns NULL. */
+struct dt_worker *dt_worker_free (struct dt_worker *w);
+
+#endif
