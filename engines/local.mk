@@ -1,1 +1,7 @@
-# engines/
+# engines/: integrations of engines.
+noinst_PROGRAMS += detent-ref
+detent_ref_SOURCES = engines/ref/ref.c
+detent_ref_LDADD = libdetent.la libdtcalls.la libdtbase.la
+examplesdir = $(pkgdatadir)/examples
+dist_examples_DATA = engines/ref/ref.c
+EXTRA_DIST += engines/ref/README.md

@@ -14,3 +14,31 @@ libdtselir_la_SOURCES = \
 	selir/interval.c \
 	selir/range.c selir/range.h selir/range_int.h
 libdtselir_la_LIBADD = libdtvm.la libdtbase.la
+
+# The front end: from source text to a graph.
+libdtselir_la_SOURCES += \
+	selir/ast.h \
+	selir/builtins.c \
+	selir/check.c selir/check.h \
+	selir/check_class.c \
+	selir/diag.c selir/diag.h \
+	selir/lex.c selir/lex.h \
+	selir/lex_literal.c \
+	selir/outcome.c \
+	selir/parse.c selir/parse.h \
+	selir/parse_def.c \
+	selir/parse_expr.c \
+	selir/program.c selir/program.h \
+	selir/refuse.c selir/refuse.h \
+	selir/spec.h \
+	selir/spec_build.c \
+	selir/spec_call.c \
+	selir/spec_comp.c \
+	selir/spec_compare.c \
+	selir/spec_expr.c \
+	selir/spec_fold.c \
+	selir/spec_op.c \
+	selir/spec_selir.c \
+	selir/spec_stmt.c \
+	selir/specialise.c \
+	selir/value.c selir/value.h

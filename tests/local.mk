@@ -122,3 +122,26 @@ tests_fuzz_fuzz_dtrace_SOURCES = tests/fuzz/fuzz_dtrace.c $(fuzz_replay)
 tests_fuzz_fuzz_dtrace_LDADD = libdttrace.la
 tests_fuzz_fuzz_import_SOURCES = tests/fuzz/fuzz_import.c $(fuzz_replay)
 tests_fuzz_fuzz_import_LDADD = libdttrace.la
+
+# libdetent
+if HAVE_CHECK
+detent_rig = tests/detent_rig.c tests/detent_rig.h
+detent_rig_cflags = $(AM_CFLAGS) $(CHECK_CFLAGS) $(ZMQ_CFLAGS) $(PROTOBUF_C_CFLAGS) $(SODIUM_CFLAGS)
+detent_rig_libs = libdetent.la libdtselir.la libdtpb.la $(ZMQ_LIBS) $(SODIUM_LIBS) $(CHECK_LIBS)
+check_PROGRAMS += tests/test_libdetent tests/test_libdetent_threads
+TESTS += tests/test_libdetent tests/test_libdetent_threads
+tests_test_libdetent_SOURCES = tests/test_libdetent.c $(detent_rig)
+tests_test_libdetent_CFLAGS = $(detent_rig_cflags)
+tests_test_libdetent_LDADD = libdtcalls.la $(detent_rig_libs)
+tests_test_libdetent_threads_SOURCES = tests/test_libdetent_threads.c $(detent_rig)
+tests_test_libdetent_threads_CFLAGS = $(detent_rig_cflags)
+tests_test_libdetent_threads_LDADD = $(detent_rig_libs)
+if !SANITIZED
+# A sanitizer has a malloc of its own.
+check_PROGRAMS += tests/test_noalloc
+TESTS += tests/test_noalloc
+tests_test_noalloc_SOURCES = tests/test_noalloc.c $(detent_rig)
+tests_test_noalloc_CFLAGS = $(detent_rig_cflags)
+tests_test_noalloc_LDADD = $(detent_rig_libs)
+endif
+endif

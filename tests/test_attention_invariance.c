@@ -4,6 +4,7 @@
 
 #include <check.h>
 #include <dlfcn.h>
+#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -212,6 +213,43 @@ START_TEST (binding_parameters_change_bits)
 }
 END_TEST
 
+/* Free parameters of each request its own, as a selection gives them. */
+START_TEST (free_parameters_by_request)
+{
+    const struct rig_site *site = &sites[_i];
+    enum { N = ARRAY_SIZE (watched) };
+    struct rig_call call = { site, bound[0], N, watched, 5, 2 };
+    int64_t tile[N], worker[N];
+    struct dt_backend_error err = { "" };
+    struct rig_job one, each;
+    uint64_t state = 3;
+
+    rig_job_init (&one, &rig, &call);
+    rig_job_run (&one);
+    rig_job_init (&each, &rig, &call);
+    for (size_t i = 0; i < N; i++) {
+        tile[i] = tiles[next (&state) % ARRAY_SIZE (tiles)];
+        worker[i] = workers[next (&state) % ARRAY_SIZE (workers)];
+    }
+    each.params[2].each = tile;
+    each.params[3].each = worker;
+    ck_assert_int_eq (rig.b->plan (each.ctx, &each.call, &each.plan, &err), 0);
+    ck_assert (each.plan.launch[0] != one.plan.launch[0]);
+    rig.b->free (each.ctx, each.workspace);
+    each.workspace = rig.b->alloc (each.ctx, each.plan.workspace_bytes);
+    rig_job_run (&each);
+    ck_assert_mem_eq (each.output, one.output, one.plan.output_bytes);
+    tile[N - 1] = 5;
+    ck_assert_int_eq (rig.b->plan (each.ctx, &each.call, &each.plan, &err), -EINVAL);
+    each.params[3].each = NULL;
+    tile[N - 1] = 4;
+    each.params[0].each = tile; /* a binding parameter is one value */
+    ck_assert_int_eq (rig.b->plan (each.ctx, &each.call, &each.plan, &err), -EINVAL);
+    rig_job_done (&each);
+    rig_job_done (&one);
+}
+END_TEST
+
 /* Two requests with one prefix share its pages; the second's own are poison. */
 START_TEST (shared_pages)
 {
@@ -289,6 +327,7 @@ int main (void)
     tcase_add_loop_test (tc, invariance, 0, (int)(ARRAY_SIZE (sites) * ARRAY_SIZE (bound)));
     tcase_add_loop_test (tc, planted_fault, 0, (int)ARRAY_SIZE (plants));
     tcase_add_loop_test (tc, binding_parameters_change_bits, 0, 6);
+    tcase_add_loop_test (tc, free_parameters_by_request, 0, (int)ARRAY_SIZE (sites));
     tcase_add_test (tc, shared_pages);
     tcase_add_loop_test (tc, short_requests, 0, 2);
     suite_add_tcase (s, tc);

@@ -1,19 +1,24 @@
 # trace/: call schemas, the .dtrace format, log importers, the scheduler model.
-noinst_LTLIBRARIES += libdttrace.la
-libdttrace_la_SOURCES = \
-	trace/azure.c \
+# libdtcalls is the part that engines link: calls and their format, no importers.
+noinst_LTLIBRARIES += libdtcalls.la libdttrace.la
+libdtcalls_la_SOURCES = \
 	trace/dtrace.c trace/dtrace.h \
 	trace/dtrace_decode.c \
 	trace/dtrace_encode.c \
 	trace/dtrace_format.h \
+	trace/schema.c trace/schema.h
+libdtcalls_la_CFLAGS = $(AM_CFLAGS) $(ZSTD_CFLAGS) $(XXHASH_CFLAGS)
+libdtcalls_la_LIBADD = libdtbase.la $(ZSTD_LIBS) $(XXHASH_LIBS)
+
+libdttrace_la_SOURCES = \
+	trace/azure.c \
 	trace/import.c trace/import.h \
 	trace/log.h \
 	trace/mooncake.c \
 	trace/prefix.c trace/prefix.h \
-	trace/schedule.c \
-	trace/schema.c trace/schema.h
-libdttrace_la_CFLAGS = $(AM_CFLAGS) $(ZSTD_CFLAGS) $(XXHASH_CFLAGS) $(JANSSON_CFLAGS)
-libdttrace_la_LIBADD = libdtbase.la $(ZSTD_LIBS) $(XXHASH_LIBS) $(JANSSON_LIBS) -lm
+	trace/schedule.c
+libdttrace_la_CFLAGS = $(AM_CFLAGS) $(JANSSON_CFLAGS)
+libdttrace_la_LIBADD = libdtcalls.la $(JANSSON_LIBS) -lm
 
 samplesdir = $(pkgdatadir)/samples
 dist_samples_DATA = \

@@ -84,7 +84,7 @@ struct dt_backend_family {
 };
 
 /* A parameter's value in one call: `each` for a per-request parameter
- * ([n_requests], borrowed), `one` otherwise. */
+ * ([n_requests], borrowed), or NULL and `one` for all requests; `one` otherwise. */
 struct dt_backend_value {
     int64_t one;
     const int64_t *each;

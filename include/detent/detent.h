@@ -6,15 +6,21 @@
  *     struct detent_options o = { .deployment = "host-small", .workload = "chat",
  *                                 .without_tuple = DETENT_REFUSE };
  *     detent_open (&o, &d, &err);
- *     detent_selector_new (d, "attention", "decoder", &s, &err);
+ *     detent_check_backend (d, name, build, libraries, driver, device, units, &err);
+ *     if (detent_why_stock (d)) ...                // say it loudly
+ *     detent_selector_new (d, "attention", "decoder", 64, &s, &err);
+ *     detent_selector_check_limits (s, limits, n, &err);
  *     detent_select (s, &call, &choice, &err);     // per call, no allocation
+ *
+ * engines/ref/ref.c is a whole engine in this manner.
  *
  * Errors: functions return 0 or a negative code (-errno, or -1000 and below: the
  * DETENT_E... codes) and fill `err` (may be NULL) with one line.  An error of
  * detent_select means that the engine must stop and run no other kernel.
+ * Pointers are not NULL unless it says so.
  *
- * Threads: a struct detent may be shared after detent_open.  A selector belongs
- * to one thread; make one for each. */
+ * Threads: a struct detent may be shared once detent_check_backend is done.  A
+ * selector belongs to one thread; make one for each. */
 #ifndef DETENT_H
 #define DETENT_H
 
@@ -28,6 +34,7 @@ extern "C" {
 #define DETENT_API __attribute__ ((visibility ("default")))
 
 #define DETENT_EINPUT 1001       /* an argument's content is not valid         */
+#define DETENT_ELIMIT 1002       /* a named limit is exceeded                  */
 #define DETENT_EEVAL 1005        /* the selection program failed on this call  */
 #define DETENT_EREFUSED 1006     /* a condition or domain refuses this call    */
 #define DETENT_ECORRUPT 1007     /* digest or signature does not hold          */
@@ -43,8 +50,17 @@ struct detent_error {
 struct detent;          /* one fetched bundle, immutable                      */
 struct detent_selector; /* one site's selector, with its thread's memory      */
 
-/* What to do when there is no valid tuple: stop, or run the stock selection of
- * the fetched bundle's programs.  There is no default: 0 is refused. */
+/* What to do when there is no valid tuple: stop, or run the stock selection.
+ * There is no default: 0 is refused.
+ *
+ * Stock selectors come with a bundle and are as well verified as pinned ones.  So
+ * with DETENT_STOCK an engine runs stock
+ *   - of the fetched bundle, if its tuple is not the one of required_bits, or is for
+ *     another backend (detent_check_backend);
+ *   - of the last good bundle at bundle_path, if none could be fetched (detentd is
+ *     down, knows no such workload, or what it sent does not verify);
+ * and with no bundle at all it stops like DETENT_REFUSE.  Whenever it runs stock in
+ * place of a tuple, detent_why_stock says why: print it. */
 enum detent_without { DETENT_REFUSE = 1, DETENT_STOCK = 2 };
 enum detent_variant { DETENT_PINNED = 0, DETENT_UNPINNED = 1 };
 
@@ -58,7 +74,8 @@ struct detent_options {
                                     NULL: the newest                           */
     const uint8_t *signer;       /* 32 bytes: accept this key only; NULL: trust
                                     the daemon behind its private socket       */
-    const char *bundle_path;     /* keep the last good bundle there; NULL: no   */
+    const char *bundle_path;     /* keep the last good bundle there (0600);
+                                    NULL: no                                    */
     const uint8_t *required_bits; /* 32 bytes: must be the tuple's bits digest.
                                      Only with it may an engine start from
                                      bundle_path while detentd is down          */
@@ -75,8 +92,13 @@ struct detent_limit {
 
 /* Fetch, verify digests, signature and blobs, and keep the bundle.
  * *ret is owned by the caller.
- *   -DETENT_EUNREACH, -DETENT_ENOTFOUND, -DETENT_ECORRUPT, -DETENT_EVERSION,
- *   -DETENT_EINPUT (options), -ENOMEM */
+ *   -DETENT_EINPUT     an option is not valid
+ *   -DETENT_EUNREACH, -DETENT_ENOTFOUND   as detentd (does not) answer
+ *   -DETENT_ECORRUPT   a digest, the signature, the signer, the snapshot or a selector
+ *                      is not what it must be
+ *   -DETENT_EVERSION   of a version that this library does not read
+ *   -DETENT_EREFUSED   the tuple is not the one of required_bits
+ *   -ENOMEM, or -errno of writing bundle_path */
 DETENT_API int detent_open (const struct detent_options *options, struct detent **ret,
                             struct detent_error *err);
 DETENT_API void detent_close (struct detent *d); /* NULL ok */
@@ -87,22 +109,42 @@ DETENT_API const uint8_t *detent_tuple_digest (const struct detent *d);
 DETENT_API const uint8_t *detent_snapshot (const struct detent *d);
 /* 1: the engine runs the stock selection, by its own setting. */
 DETENT_API int detent_is_stock (const struct detent *d);
+/* Why it does so although it asked for the tuple; NULL if that is not so.  Borrowed. */
+DETENT_API const char *detent_why_stock (const struct detent *d);
+
+/* The sites of the tuple, by index: 1 and borrowed names, or 0 after the last. */
+DETENT_API int detent_site (const struct detent *d, size_t i, const char **ret_family,
+                            const char **ret_site);
+/* A fact of a site (head_dim, ...) that is an int or a bool.
+ *   -DETENT_ENOTFOUND  no such site, or no such fact of it */
+DETENT_API int detent_site_fact (const struct detent *d, const char *family, const char *site,
+                                 const char *fact, int64_t *ret, struct detent_error *err);
 
 /* The backend that the tuple was tuned on, one field by name ("name", "build",
  * "libraries", "driver", "device"), borrowed; NULL if there is no such field. */
 DETENT_API const char *detent_backend_field (const struct detent *d, const char *field);
-/* Refuse to serve on another backend: pass what the loaded one reports.
+/* Its units: open a host backend with as many. */
+DETENT_API uint32_t detent_backend_units (const struct detent *d);
+/* Refuse to serve on another backend: pass what the loaded one reports.  With
+ * DETENT_STOCK a difference is no error: selectors made from now on are stock.
  *   -DETENT_EENVIRONMENT  naming the field and both values */
-DETENT_API int detent_check_backend (const struct detent *d, const char *name,
-                                     const char *build, const char *libraries,
-                                     const char *driver, const char *device, uint32_t units,
+DETENT_API int detent_check_backend (struct detent *d, const char *name, const char *build,
+                                     const char *libraries, const char *driver,
+                                     const char *device, uint32_t units,
                                      struct detent_error *err);
 
-/* A selector for one thread.  Owned by the caller; `d` must outlive it. */
+/* A selector for one thread.  Owned by the caller; `d` must outlive it.
+ *   -DETENT_ENOTFOUND     the tuple has no such site
+ *   -DETENT_EENVIRONMENT  a pinned one, and detent_check_backend was not passed
+ *   -DETENT_EINPUT        max_requests is 0 or above 65536
+ *   -ENOMEM */
 DETENT_API int detent_selector_new (const struct detent *d, const char *family,
                                     const char *site, size_t max_requests,
                                     struct detent_selector **ret, struct detent_error *err);
 DETENT_API void detent_selector_free (struct detent_selector *s);
+/* Every input that the program reads needs a limit; other limits are ignored.
+ *   -DETENT_EREFUSED  a value within the limits is outside an input's domain
+ *   -DETENT_EINPUT    no such quantity, hi < lo, or an input without a limit */
 DETENT_API int detent_selector_check_limits (const struct detent_selector *s,
                                              const struct detent_limit *limit, size_t n_limits,
                                              struct detent_error *err);
@@ -116,7 +158,8 @@ struct detent_call {
 
 /* The parameters of a call.  value[i] belongs to detent_selector_field (s, i); for
  * a per-request field use each[i][request] instead (else each[i] is NULL).
- * Borrowed from the selector until its next use. */
+ * Enum members are numbers; detent_selector_text has their text.  Borrowed from the
+ * selector until its next use. */
 struct detent_choice {
     size_t n_fields;
     const int64_t *value;
@@ -128,15 +171,21 @@ DETENT_API const char *detent_selector_field (const struct detent_selector *s, s
 /* 1 if output bits may depend on the field. */
 DETENT_API int detent_selector_binding (const struct detent_selector *s, size_t i);
 
-/* Select.  Allocates nothing.  A call seen before costs a hash and a compare.
+/* The text of an enum member; NULL if `value` is none.  Borrowed. */
+DETENT_API const char *detent_selector_text (const struct detent_selector *s, int64_t value);
+
+/* Select.  Allocates nothing.  A call seen before costs a hash and a compare, and
+ * one more for each request where the program reads inputs of the request.
  *   -DETENT_EREFUSED  a condition or a domain refuses: stop
  *   -DETENT_EEVAL     the program fails on this call: stop
- *   -DETENT_EINPUT    more requests than max_requests, or negative fields */
+ *   -DETENT_EINPUT    no request, more than max_requests, or a negative field */
 DETENT_API int detent_select (struct detent_selector *s, const struct detent_call *call,
                               struct detent_choice *ret, struct detent_error *err);
 
 /* --- recording -------------------------------------------------------------
- * A recorder collects the calls of one process and writes a .dtrace. */
+ * A recorder collects the calls of one process and writes a .dtrace, which names the
+ * tuple that ran (not if it was stock).
+ *   -DETENT_ENOTFOUND  no such site      -DETENT_ELIMIT  the trace is full: write it */
 struct detent_recorder;
 DETENT_API int detent_recorder_new (const struct detent *d, struct detent_recorder **ret,
                                     struct detent_error *err);

@@ -33,9 +33,9 @@ static const struct dt_backend_param params[ATTN_N_PARAMS] = {
     [ATTN_SPLIT_STRIDE] = { "split_stride", "tokens", 1, 0, split_stride,
         ARRAY_SIZE (split_stride),
         "binding: each split starts from an empty state, and folding states rounds" },
-    [ATTN_TILE_M] = { "tile_m", "rows", 0, 0, tile_m, ARRAY_SIZE (tile_m),
+    [ATTN_TILE_M] = { "tile_m", "rows", 0, 1, tile_m, ARRAY_SIZE (tile_m),
         "free: a row's operations do not depend on the rows beside it" },
-    [ATTN_WORKERS] = { "workers_per_request", "threads", 0, 0, workers, ARRAY_SIZE (workers),
+    [ATTN_WORKERS] = { "workers_per_request", "threads", 0, 1, workers, ARRAY_SIZE (workers),
         "free: splits are folded left to right, whoever computed them" },
 };
 

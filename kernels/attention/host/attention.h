@@ -47,7 +47,7 @@ struct attn_item {
 struct attn_shape {
     size_t head_dim, q_heads, kv_heads, group, page_size;
     int bf16, output_bf16;
-    size_t block_n, split_stride, tile_m, workers;
+    size_t block_n, split_stride;
     size_t n_requests, n_tokens, n_pages, n_physical;
     size_t q_start, kv_start, table, q, k, v, operand_bytes;
     size_t output_bytes;

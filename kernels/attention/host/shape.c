@@ -7,7 +7,16 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Fail with the message, the site's facts, the call's size and its parameters. */
+/* Parameter p of one request. */
+static int64_t param_of (const struct dt_backend_call *call, size_t p, size_t request)
+{
+    const int64_t *each = request < call->n_requests ? call->param[p].each : NULL;
+
+    return each ? each[request] : call->param[p].one;
+}
+
+/* Fail with the message, the site's facts, the call's size and its parameters (of
+ * the first request, where they differ by request). */
 __attribute__ ((format (printf, 4, 5)))
 static int refuse (const struct dt_backend_call *call, struct dt_backend_error *err, int code,
                    const char *format, ...)
@@ -26,7 +35,7 @@ static int refuse (const struct dt_backend_call *call, struct dt_backend_error *
                                (long long)call->fact[i]);
     for (i = 0; i < f->n_params && n < sizeof where; i++)
         n += (size_t)snprintf (where + n, sizeof where - n, "%s%s=%lld", i ? " " : "; ",
-                               f->params[i].name, (long long)call->param[i].one);
+                               f->params[i].name, (long long)param_of (call, i, 0));
     return host_fail (err, code, "%s: %s (%zu requests, %s)", f->name, what, call->n_requests,
                       where);
 }
@@ -50,18 +59,34 @@ static int check_facts (const struct dt_backend_call *call, struct dt_backend_er
     return 0;
 }
 
+static int check_value (const struct dt_backend_call *call, size_t p, size_t request,
+                        struct dt_backend_error *err)
+{
+    const struct dt_backend_param *param = &call->family->params[p];
+    int64_t v = param_of (call, p, request);
+    size_t j;
+
+    for (j = 0; j < param->n_values; j++)
+        if (param->values[j] == v)
+            return 0;
+    return refuse (call, err, -EINVAL, "%s has no value %lld", param->name, (long long)v);
+}
+
 static int check_params (const struct dt_backend_call *call, struct dt_backend_error *err)
 {
     const struct dt_backend_family *f = call->family;
-    size_t i, j;
+    size_t p, i;
+    int r;
 
-    for (i = 0; i < f->n_params; i++) {
-        for (j = 0; j < f->params[i].n_values; j++)
-            if (f->params[i].values[j] == call->param[i].one)
-                break;
-        if (j == f->params[i].n_values)
-            return refuse (call, err, -EINVAL, "%s has no value %lld", f->params[i].name,
-                           (long long)call->param[i].one);
+    for (p = 0; p < f->n_params; p++) {
+        size_t n = call->param[p].each ? call->n_requests : 1;
+
+        if (call->param[p].each && !f->params[p].per_request)
+            return refuse (call, err, -EINVAL, "%s is one value for the whole call",
+                           f->params[p].name);
+        for (i = 0; i < n; i++)
+            if ((r = check_value (call, p, i, err)) < 0)
+                return r;
     }
     if (call->param[ATTN_SPLIT_STRIDE].one % call->param[ATTN_BLOCK_N].one)
         return refuse (call, err, -EINVAL, "split_stride must be a multiple of block_n");
@@ -100,8 +125,6 @@ static void copy_call (struct attn_shape *s, const struct dt_backend_call *call)
         .output_bf16 = (int)call->fact[ATTN_OUTPUT_BF16],
         .block_n = (size_t)call->param[ATTN_BLOCK_N].one,
         .split_stride = (size_t)call->param[ATTN_SPLIT_STRIDE].one,
-        .tile_m = (size_t)call->param[ATTN_TILE_M].one,
-        .workers = (size_t)call->param[ATTN_WORKERS].one,
         .n_requests = call->n_requests,
     };
     s->group = s->q_heads / s->kv_heads;
@@ -117,9 +140,9 @@ struct each {
     size_t n_items, n_slots, n_folds;
 };
 
-static void each_run (struct each *e, struct attn_item item, size_t n_splits)
+static void each_run (struct each *e, struct attn_item item, size_t n_splits, size_t workers)
 {
-    size_t run, runs = attn_min (e->s->workers, n_splits);
+    size_t run, runs = attn_min (workers, n_splits);
 
     item.n_splits = (uint32_t)n_splits;
     item.n_runs = (uint32_t)runs;
@@ -136,20 +159,24 @@ static void each_run (struct each *e, struct attn_item item, size_t n_splits)
     e->n_folds += runs > 1;
 }
 
-static void each_request (struct each *e, size_t request, size_t query_len, size_t kv_len)
+static void each_request (struct each *e, const struct dt_backend_call *call, size_t request)
 {
     const struct attn_shape *s = e->s;
-    size_t rows = query_len * s->group, tiles = attn_div_up (rows, s->tile_m);
+    size_t query_len = (size_t)call->request[request * ATTN_N_FIELDS + ATTN_QUERY_LEN];
+    size_t kv_len = (size_t)call->request[request * ATTN_N_FIELDS + ATTN_KV_LEN];
+    size_t tile_m = (size_t)param_of (call, ATTN_TILE_M, request);
+    size_t rows = query_len * s->group, tiles = attn_div_up (rows, tile_m);
     size_t head, t;
 
     for (head = 0; head < s->kv_heads; head++)
         for (t = tiles; t-- > 0 && e->n_items <= ATTN_MAX_ITEMS;) {
-            size_t row = t * s->tile_m, n = attn_min (s->tile_m, rows - row);
+            size_t row = t * tile_m, n = attn_min (tile_m, rows - row);
             size_t end = attn_visible (kv_len - query_len, row, n, s->group);
 
             each_run (e, (struct attn_item){ .request = (uint32_t)request,
                       .head = (uint32_t)head, .row = (uint32_t)row, .n_rows = (uint32_t)n },
-                      s->split_stride ? attn_div_up (end, s->split_stride) : 1);
+                      s->split_stride ? attn_div_up (end, s->split_stride) : 1,
+                      (size_t)param_of (call, ATTN_WORKERS, request));
         }
 }
 
@@ -158,8 +185,7 @@ static void each_call (struct each *e, const struct dt_backend_call *call)
     size_t i;
 
     for (i = 0; i < call->n_requests; i++)
-        each_request (e, i, (size_t)call->request[i * ATTN_N_FIELDS + ATTN_QUERY_LEN],
-                      (size_t)call->request[i * ATTN_N_FIELDS + ATTN_KV_LEN]);
+        each_request (e, call, i);
 }
 
 void attn_shape_items (const struct attn_shape *s, const struct dt_backend_call *call,
@@ -190,26 +216,27 @@ static void digest_launch (struct attn_shape *s, const struct dt_backend_call *c
             continue;
         host_mix (s->launch, kv_len);
         host_mix (s->launch, stride);
-        host_mix (s->launch, attn_min (s->tile_m, query_len * s->group));
-        host_mix (s->launch, attn_min (s->workers, splits));
+        host_mix (s->launch, attn_min ((size_t)param_of (call, ATTN_TILE_M, i),
+                                       query_len * s->group));
+        host_mix (s->launch, attn_min ((size_t)param_of (call, ATTN_WORKERS, i), splits));
     }
 }
 
 static void add_requests (struct attn_shape *s, const struct dt_backend_call *call)
 {
-    size_t i, longest = 0;
+    size_t i;
 
     for (i = 0; i < call->n_requests; i++) {
-        size_t query_len = (size_t)call->request[i * ATTN_N_FIELDS + ATTN_QUERY_LEN];
+        size_t query_len = (size_t)call->request[i * ATTN_N_FIELDS + ATTN_QUERY_LEN], rows;
 
         s->n_tokens += query_len;
         s->n_pages += attn_div_up ((size_t)call->request[i * ATTN_N_FIELDS + ATTN_KV_LEN],
                                    s->page_size);
-        longest = query_len > longest ? query_len : longest;
+        rows = attn_min ((size_t)param_of (call, ATTN_TILE_M, i), query_len * s->group);
+        s->tile_rows = rows > s->tile_rows ? rows : s->tile_rows;
     }
     /* Some pages belong to nobody: they are poisoned, and nobody may read them. */
     s->n_physical = s->n_pages + s->n_pages / 16 + 1;
-    s->tile_rows = attn_min (s->tile_m, longest * s->group);
     s->tile_rows = attn_div_up (s->tile_rows, ATTN_ROWS) * ATTN_ROWS;
 }
 
@@ -254,8 +281,8 @@ int attn_shape_init (struct attn_shape *ret, const struct dt_backend_call *call,
     struct each e = { .s = &s };
     int r;
 
-    if ((r = check_facts (call, err)) < 0 || (r = check_params (call, err)) < 0
-        || (r = check_requests (call, err)) < 0)
+    if ((r = check_facts (call, err)) < 0 || (r = check_requests (call, err)) < 0
+        || (r = check_params (call, err)) < 0)
         return r;
     copy_call (&s, call);
     add_requests (&s, call);

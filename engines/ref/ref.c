@@ -1,0 +1,280 @@
+/* engines/ref/ref.c - a small engine, to show how one uses Detent.
+ *
+ * It replays the calls of a .dtrace on a backend's kernels: the part of an engine
+ * that chooses kernels, without the model around it.  Follow main from the top; what
+ * an engine of its own needs is marked (1) to (6). */
+#include <detent/backend.h>
+#include <detent/detent.h>
+
+#include <dlfcn.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/file.h"
+#include "trace/dtrace.h"
+
+#define MAX_FACTS 64
+#define MAX_PARAMS 32
+
+struct engine {
+    struct detent *detent;
+    struct detent_selector *selector;
+    struct detent_recorder *recorder;
+    const struct dt_backend *backend;
+    struct dt_backend_ctx *ctx;
+    const struct dt_backend_family *family;
+    const char *site;
+    int64_t fact[MAX_FACTS];
+    size_t field_of[MAX_PARAMS]; /* which field of a selection is parameter i */
+    uint64_t kernel_ns;
+};
+
+/* An engine that is refused stops: it must not run another kernel instead. */
+__attribute__ ((noreturn, format (printf, 1, 2)))
+static void stop (const char *format, ...)
+{
+    va_list ap;
+
+    fputs ("detent-ref: ", stderr);
+    va_start (ap, format);
+    vfprintf (stderr, format, ap);
+    va_end (ap);
+    fputc ('\n', stderr);
+    exit (1);
+}
+
+/* (2) Load the backend that the tuple was tuned on, with as many units. */
+static void load_backend (struct engine *e, const char *path)
+{
+    struct dt_backend_options options = { .units = detent_backend_units (e->detent) };
+    const struct dt_backend_identity *id;
+    struct dt_backend_error why = { "" };
+    struct detent_error err = { "" };
+    dt_backend_get_f get;
+    void *object;
+
+    if (!(object = dlopen (path, RTLD_NOW | RTLD_LOCAL)))
+        stop ("%s", dlerror ());
+    *(void **)&get = dlsym (object, DT_BACKEND_SYMBOL);
+    if (!get || (e->backend = get ())->abi != DT_BACKEND_ABI)
+        stop ("%s: not a Detent backend of this version", path);
+    if (e->backend->open (&options, &e->ctx, &why) < 0)
+        stop ("%s: %s", path, why.text);
+    id = e->backend->identity (e->ctx);
+    if (detent_check_backend (e->detent, id->name, id->build, id->libraries, id->driver,
+                              id->device, id->units, &err) < 0)
+        stop ("%s", err.text);
+    if (detent_why_stock (e->detent))
+        fprintf (stderr, "detent-ref: warning: %s\n", detent_why_stock (e->detent));
+}
+
+/* The site's facts, in the order in which the backend wants them. */
+static void find_facts (struct engine *e)
+{
+    struct detent_error err = { "" };
+
+    for (size_t i = 0; i < e->backend->n_families; i++)
+        if (!strcmp (e->backend->families[i].name, "attention"))
+            e->family = &e->backend->families[i];
+    if (!e->family || e->family->n_facts > MAX_FACTS || e->family->n_params > MAX_PARAMS)
+        stop ("the backend has no attention that this engine can call");
+    for (size_t i = 0; i < e->family->n_facts; i++)
+        if (detent_site_fact (e->detent, "attention", e->site, e->family->facts[i].name,
+                              &e->fact[i], &err) < 0)
+            stop ("%s", err.text);
+}
+
+static int64_t fact (const struct engine *e, const char *name)
+{
+    struct detent_error err = { "" };
+    int64_t v;
+
+    if (detent_site_fact (e->detent, "attention", e->site, name, &v, &err) < 0)
+        stop ("%s", err.text);
+    return v;
+}
+
+/* (3) One selector a thread.  State the limits of the scheduler once, so that a
+ * refusal later can only be a bug. */
+static void make_selector (struct engine *e)
+{
+    int64_t batch = fact (e, "max_batch"), context = fact (e, "max_context"),
+            query = fact (e, "max_query");
+    const struct detent_limit limits[] = {
+        { "requests", 1, batch },
+        { "longest_query", 1, query },       { "query_length", 1, query },
+        { "longest_kv", 1, context },        { "kv_length", 1, context },
+        { "total_query", 1, batch * query }, { "total_kv", 1, batch * context },
+    };
+    struct detent_error err = { "" };
+
+    if (detent_selector_new (e->detent, "attention", e->site, (size_t)batch, &e->selector, &err)
+            < 0
+        || detent_selector_check_limits (e->selector, limits, sizeof limits / sizeof *limits, &err)
+               < 0)
+        stop ("%s", err.text);
+    for (size_t i = 0; i < e->family->n_params; i++) {
+        size_t k = 0, n = detent_selector_fields (e->selector);
+
+        while (k < n && strcmp (detent_selector_field (e->selector, k), e->family->params[i].name))
+            k++;
+        if (k == n)
+            stop ("the selection does not give %s", e->family->params[i].name);
+        e->field_of[i] = k;
+    }
+}
+
+static void *buffer (const struct engine *e, size_t bytes)
+{
+    void *p = bytes ? e->backend->alloc (e->ctx, bytes) : NULL;
+
+    if (bytes && !p)
+        stop ("no memory for a buffer of %zu bytes", bytes);
+    return p;
+}
+
+/* Run one call's kernels.  A real engine has its operands already, and keeps its
+ * buffers from call to call. */
+static void run_kernels (struct engine *e, const struct dt_backend_call *call)
+{
+    struct dt_backend_error err = { "" };
+    struct dt_backend_plan plan;
+    void *operands, *output, *workspace;
+
+    if (e->backend->plan (e->ctx, call, &plan, &err) < 0)
+        stop ("%s", err.text);
+    operands = buffer (e, plan.operand_bytes);
+    output = buffer (e, plan.output_bytes);
+    workspace = buffer (e, plan.workspace_bytes);
+    if (e->backend->fill (e->ctx, call, 0, operands, &err) < 0
+        || e->backend->run (e->ctx, call, operands, output, workspace, &err) < 0)
+        stop ("%s", err.text);
+    e->kernel_ns += e->backend->elapsed_ns (e->ctx);
+    e->backend->free (e->ctx, operands);
+    e->backend->free (e->ctx, output);
+    e->backend->free (e->ctx, workspace);
+}
+
+/* (4) Select, run with exactly what was selected, (5) record. */
+static void serve (struct engine *e, const struct dt_call *c, const uint64_t *seed)
+{
+    struct detent_call call = { c->n_requests, c->request };
+    struct dt_backend_value param[MAX_PARAMS];
+    struct detent_error err = { "" };
+    struct detent_choice choice;
+
+    if (detent_select (e->selector, &call, &choice, &err) < 0)
+        stop ("%s", err.text);
+    for (size_t i = 0; i < e->family->n_params; i++)
+        param[i] = (struct dt_backend_value){ .one = choice.value[e->field_of[i]],
+                                              .each = choice.each[e->field_of[i]] };
+    run_kernels (e, &(struct dt_backend_call){ .family = e->family, .fact = e->fact,
+                                               .n_requests = c->n_requests,
+                                               .request = c->request, .seed = seed,
+                                               .param = param });
+    if (e->recorder && detent_record (e->recorder, "attention", e->site, &call, &err) < 0)
+        stop ("%s", err.text);
+}
+
+static struct dt_trace *read_trace (const char *path)
+{
+    struct dt_err err = { "" };
+    struct dt_trace *t = NULL;
+    struct dt_buf file;
+
+    dt_buf_init (&file);
+    if (dt_file_read (path, DT_TRACE_MAX_BYTES, &file, &err) < 0
+        || dt_trace_decode (file.data, file.len, &t, &err) < 0)
+        stop ("%s: %s", path, err.text);
+    dt_buf_done (&file);
+    return t;
+}
+
+static void replay (struct engine *e, const char *path, size_t most)
+{
+    struct dt_trace *t = read_trace (path);
+    size_t done = 0;
+
+    for (size_t i = 0; i < t->n_sites; i++) {
+        const struct dt_trace_site *s = &t->site[i];
+
+        if (strcmp (s->family, "attention") || strcmp (s->site, e->site))
+            continue;
+        for (size_t k = 0; k < s->n_calls && done < most; k++, done++) {
+            struct dt_call c = dt_trace_call_get (s, k);
+
+            serve (e, &c, &s->id[s->call[k].at]);
+        }
+    }
+    dt_trace_free (t);
+    if (done == 0)
+        stop ("%s: no call of attention/%s", path, e->site);
+    printf ("%zu calls, %.3f ms in kernels, %s selection\n", done, (double)e->kernel_ns / 1e6,
+            detent_is_stock (e->detent) ? "stock" : "pinned");
+}
+
+static const char usage[] =
+    "usage: detent-ref --deployment NAME --workload NAME --trace FILE --backend PLUGIN\n"
+    "  [--endpoint URL] [--site NAME] [--record FILE] [--calls N] [--bundle FILE]\n"
+    "  [--without-tuple refuse|stock]\n"
+    "Replay the calls of a .dtrace with the committed tuple.  Exit 1 if it must stop.\n";
+
+int main (int argc, char **argv)
+{
+    enum { DEPLOYMENT, WORKLOAD, TRACE, BACKEND, ENDPOINT, SITE, RECORD, CALLS, BUNDLE, WITHOUT,
+           OPTIONS };
+    static const char *const name[OPTIONS] = { "deployment", "workload", "trace", "backend",
+        "endpoint", "site", "record", "calls", "bundle", "without-tuple" };
+    const char *value[OPTIONS] = { [SITE] = "decoder", [WITHOUT] = "refuse" };
+    struct option options[OPTIONS + 2] = { { "help", no_argument, NULL, 'h' } };
+    struct detent_options o = { 0 };
+    struct detent_error err = { "" };
+    struct engine e = { 0 };
+    int c;
+
+    for (int i = 0; i < OPTIONS; i++)
+        options[i + 1] = (struct option){ name[i], required_argument, NULL, 1000 + i };
+    while ((c = getopt_long (argc, argv, "h", options, NULL)) != -1) {
+        if (c < 1000) {
+            fputs (usage, c == 'h' ? stdout : stderr);
+            return c == 'h' ? 0 : 2;
+        }
+        value[c - 1000] = optarg;
+    }
+    if (optind != argc || !value[DEPLOYMENT] || !value[WORKLOAD] || !value[TRACE] || !value[BACKEND]
+        || (strcmp (value[WITHOUT], "refuse") && strcmp (value[WITHOUT], "stock"))) {
+        fputs (usage, stderr);
+        return 2;
+    }
+
+    /* (1) Fetch the tuple and verify it.  What to do without one is the engine's
+     * own setting, and has no default. */
+    o.endpoint = value[ENDPOINT];
+    o.deployment = value[DEPLOYMENT];
+    o.workload = value[WORKLOAD];
+    o.bundle_path = value[BUNDLE];
+    o.without_tuple = strcmp (value[WITHOUT], "stock") ? DETENT_REFUSE : DETENT_STOCK;
+    if (detent_open (&o, &e.detent, &err) < 0)
+        stop ("%s", err.text);
+    e.site = value[SITE];
+    load_backend (&e, value[BACKEND]);
+    find_facts (&e);
+    make_selector (&e);
+    if (value[RECORD] && detent_recorder_new (e.detent, &e.recorder, &err) < 0)
+        stop ("%s", err.text);
+
+    replay (&e, value[TRACE], value[CALLS] ? strtoul (value[CALLS], NULL, 10) : SIZE_MAX);
+
+    /* (6) What was recorded is what the next tuple is tuned on. */
+    if (value[RECORD] && detent_recorder_write (e.recorder, value[RECORD], &err) < 0)
+        stop ("%s", err.text);
+    detent_recorder_free (e.recorder);
+    detent_selector_free (e.selector);
+    e.backend->close (e.ctx);
+    detent_close (e.detent);
+    return 0;
+}

@@ -1,0 +1,289 @@
+/* selir/builtins.c - Python's built-in functions on values. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "selir/spec.h"
+
+#define MAX_ARGS 16
+
+/* Positional arguments, least..most of them, and no keyword but `key`. */
+static int arguments (struct dt_spec *s, const struct dt_expr *e, uint32_t builtin, uint32_t least, uint32_t most,
+                      const char *key, struct dt_value *v, uint32_t *ret_n)
+{
+    uint32_t i, n = 0;
+    int r;
+
+    for (i = 1; i < e->n; i++) {
+        if (e->key[i] && (!key || strcmp (e->key[i], key) != 0))
+            return dt_spec_error (s, -DT_ESYNTAX, e->arg[i]->at, NULL, "%s(): the keyword '%s' is not in the language here",
+                                  dt_builtin_name (builtin), e->key[i]);
+        if (e->key[i])
+            continue;
+        if (n == most)
+            break;
+        if ((r = dt_spec_eval (s, e->arg[i], &v[n++])) != 0)
+            return r;
+    }
+    if (n < least || i < e->n)
+        return dt_spec_error (s, -DT_ESYNTAX, e->at, NULL, "%s() takes %u to %u arguments", dt_builtin_name (builtin), least, most);
+    *ret_n = n;
+    return 0;
+}
+
+static int need_iterable (struct dt_spec *s, const struct dt_expr *e, uint32_t builtin, struct dt_value v)
+{
+    if (dt_value_iterable (v))
+        return 0;
+    return dt_spec_error (s, -DT_ESYNTAX, e->at, "give it a tuple, list, dict or range", "%s() cannot walk %s",
+                          dt_builtin_name (builtin), dt_value_type (v));
+}
+
+static int length (struct dt_spec *s, const struct dt_expr *e, struct dt_value v, struct dt_value *ret)
+{
+    const char *p;
+    int64_t n = 0;
+
+    if (v.kind == DT_VALUE_STR) {
+        for (p = v.s; *p; p++)
+            n += ((unsigned char)*p & 0xc0) != 0x80;
+        *ret = DT_V_INT (n);
+        return 0;
+    }
+    if (!dt_value_iterable (v) || v.kind == DT_VALUE_ITER)
+        return dt_spec_error (s, -DT_ESYNTAX, e->at, NULL, "%s has no length", dt_value_type (v));
+    if (dt_value_count (v) > INT64_MAX)
+        return dt_spec_fault (s, e, DT_FAULT_OVERFLOW, "an int leaves 64 bits");
+    *ret = DT_V_INT ((int64_t)dt_value_count (v));
+    return 0;
+}
+
+static int absolute (struct dt_spec *s, const struct dt_expr *e, struct dt_value v, struct dt_value *ret)
+{
+    int r;
+
+    if ((r = dt_spec_int (s, e, v, "abs()", &v)) < 0)
+        return r;
+    if (v.kind == DT_VALUE_NODE)
+        return dt_spec_node (s, e, DT_OP_ABS, DT_TYPE_INT, &v, 1, ret);
+    if (v.i == INT64_MIN)
+        return dt_spec_fault (s, e, DT_FAULT_OVERFLOW, "an int leaves 64 bits");
+    *ret = DT_V_INT (v.i < 0 ? -v.i : v.i);
+    return 0;
+}
+
+static int range (struct dt_spec *s, const struct dt_expr *e, struct dt_value *v, uint32_t n, struct dt_value *ret)
+{
+    struct dt_steps *steps = dt_arena_alloc (&s->arena, sizeof *steps);
+    int64_t start, stop, step;
+    uint32_t i;
+    int r;
+
+    if (!steps)
+        return dt_err_nomem (s->err);
+    for (i = 0; i < n; i++) {
+        if ((r = dt_spec_int (s, e, v[i], "range()", &v[i])) < 0)
+            return r;
+        if (v[i].kind == DT_VALUE_NODE)
+            return dt_spec_error (s, -DT_ESYNTAX, e->at, "loop to a static bound, and break where the value is reached",
+                                  "a range whose bound depends on inputs is not in the language here");
+    }
+    start = n > 1 ? v[0].i : 0;
+    stop = v[n > 1].i;
+    step = n > 2 ? v[2].i : 1;
+    if (step == 0)
+        return dt_spec_fault (s, e, DT_FAULT_VALUE, "the step of a range is zero");
+    steps->start = start;
+    steps->step = step;
+    if (step > 0 && start < stop)
+        steps->n = ((uint64_t)stop - (uint64_t)start - 1) / (uint64_t)step + 1;
+    else if (step < 0 && start > stop)
+        steps->n = ((uint64_t)start - (uint64_t)stop - 1) / (0 - (uint64_t)step) + 1;
+    *ret = (struct dt_value){ .kind = DT_VALUE_RANGE, .range = steps };
+    return 0;
+}
+
+/* Tuples of the i-th elements of n collections. */
+static int rows (struct dt_spec *s, const struct dt_expr *e, const struct dt_value *v, uint32_t n, struct dt_value *ret)
+{
+    struct dt_seq *all, *row;
+    uint64_t count = n ? UINT64_MAX : 0;
+    uint32_t i, k;
+    int r;
+
+    for (k = 0; k < n; k++)
+        if (dt_value_count (v[k]) < count)
+            count = dt_value_count (v[k]);
+    if ((r = dt_spec_unroll (s, count, e->at)) < 0)
+        return r;
+    if (!(all = dt_seq_new (&s->arena, (uint32_t)count)))
+        return dt_err_nomem (s->err);
+    for (i = 0; i < all->n; i++) {
+        if (!(row = dt_seq_new (&s->arena, n)))
+            return dt_err_nomem (s->err);
+        for (k = 0; k < n; k++)
+            row->item[k] = dt_value_at (v[k], i);
+        all->item[i] = (struct dt_value){ .kind = DT_VALUE_TUPLE, .seq = row };
+    }
+    *ret = (struct dt_value){ .kind = DT_VALUE_ITER, .seq = all };
+    return 0;
+}
+
+static int enumerate (struct dt_spec *s, const struct dt_expr *e, struct dt_value *v, uint32_t n, struct dt_value *ret)
+{
+    struct dt_steps count = { .step = 1 };
+    struct dt_value pair[2] = { { .kind = DT_VALUE_RANGE, .range = &count }, v[0] };
+    int k = dt_spec_keyword (e, "start"), r;
+
+    if (n == 1) {
+        v[1] = DT_V_INT (0);
+        if (k > 0 && (r = dt_spec_eval (s, e->arg[k], &v[1])) != 0)
+            return r;
+    }
+    if ((r = dt_spec_int (s, e, v[1], "enumerate()", &v[1])) < 0)
+        return r;
+    count.n = dt_value_count (v[0]);
+    if (v[1].kind == DT_VALUE_NODE || v[1].i > INT64_MAX - (int64_t)DT_SPEC_MAX_UNROLLED)
+        return dt_spec_error (s, -DT_ESYNTAX, e->at, "add the start where the number is used", "enumerate() takes a static, small start");
+    count.start = v[1].i;
+    return rows (s, e, pair, 2, ret);
+}
+
+/* --- sorted --------------------------------------------------------------------------- */
+
+struct sort_item {
+    struct dt_value v;
+    uint32_t place; /* ties keep their order */
+};
+
+static int by_value (const struct sort_item *x, const struct sort_item *y)
+{
+    if (x->v.kind == DT_VALUE_STR)
+        return strcmp (x->v.s, y->v.s);
+    return (x->v.i > y->v.i) - (x->v.i < y->v.i);
+}
+
+static int ascending (const void *a, const void *b)
+{
+    const struct sort_item *x = a, *y = b;
+    int c = by_value (x, y);
+
+    return c ? c : (x->place > y->place) - (x->place < y->place);
+}
+
+static int descending (const void *a, const void *b)
+{
+    const struct sort_item *x = a, *y = b;
+    int c = by_value (y, x);
+
+    return c ? c : (x->place > y->place) - (x->place < y->place);
+}
+
+static int check_sortable (struct dt_spec *s, const struct dt_expr *e, struct dt_value v)
+{
+    uint64_t i, strings = 0, ints = 0;
+
+    for (i = 0; i < dt_value_count (v); i++) {
+        struct dt_value item = dt_value_at (v, i);
+
+        strings += item.kind == DT_VALUE_STR;
+        ints += item.kind == DT_VALUE_INT || item.kind == DT_VALUE_BOOL;
+    }
+    if (strings == i || ints == i)
+        return 0;
+    return dt_spec_error (s, -DT_ESYNTAX, e->at, "use min and max for values that depend on inputs",
+                          "sorted() takes ints, or strings, that no input decides");
+}
+
+static int sorted (struct dt_spec *s, const struct dt_expr *e, struct dt_value v, struct dt_value *ret)
+{
+    struct dt_value reverse = DT_V_BOOL (0);
+    struct sort_item *item;
+    struct dt_seq *seq;
+    int k = dt_spec_keyword (e, "reverse"), r;
+    uint32_t i;
+
+    if ((r = dt_spec_unroll (s, dt_value_count (v), e->at)) < 0 || (r = check_sortable (s, e, v)) < 0
+        || (k > 0 && (r = dt_spec_cond (s, e->arg[k], &reverse)) != 0))
+        return r;
+    if (reverse.kind != DT_VALUE_BOOL)
+        return dt_spec_error (s, -DT_ESYNTAX, e->at, NULL, "sorted() takes a static 'reverse'");
+    seq = dt_seq_new (&s->arena, (uint32_t)dt_value_count (v));
+    item = dt_arena_array (&s->arena, dt_value_count (v) + 1, sizeof *item);
+    if (!seq || !item)
+        return dt_err_nomem (s->err);
+    for (i = 0; i < seq->n; i++)
+        item[i] = (struct sort_item){ dt_value_at (v, i), i };
+    qsort (item, seq->n, sizeof *item, reverse.i ? descending : ascending);
+    for (i = 0; i < seq->n; i++)
+        seq->item[i] = item[i].v;
+    *ret = (struct dt_value){ .kind = DT_VALUE_LIST, .seq = seq };
+    return 0;
+}
+
+/* --- dispatch ------------------------------------------------------------------------- */
+
+/* How many arguments each takes, the one keyword it knows, and whether the first
+ * arguments must be collections. */
+static const struct {
+    uint8_t least, most, walks;
+    const char *key;
+} shapes[DT_BUILTIN_COUNT] = {
+    [DT_BUILTIN_LEN] = { 1, 1, 0, NULL },       [DT_BUILTIN_ABS] = { 1, 1, 0, NULL },
+    [DT_BUILTIN_RANGE] = { 1, 3, 0, NULL },     [DT_BUILTIN_ENUMERATE] = { 1, 2, 1, "start" },
+    [DT_BUILTIN_ZIP] = { 0, MAX_ARGS, MAX_ARGS, NULL }, [DT_BUILTIN_SORTED] = { 1, 1, 1, "reverse" },
+    [DT_BUILTIN_INT] = { 0, 1, 0, NULL },       [DT_BUILTIN_BOOL] = { 0, 1, 0, NULL },
+};
+
+static int plain (struct dt_spec *s, const struct dt_expr *e, uint32_t builtin, struct dt_value *ret)
+{
+    struct dt_value v[MAX_ARGS];
+    uint32_t n = 0, i;
+    int r;
+
+    if ((r = arguments (s, e, builtin, shapes[builtin].least, shapes[builtin].most, shapes[builtin].key, v, &n)) != 0)
+        return r;
+    for (i = 0; i < n && i < shapes[builtin].walks; i++)
+        if ((r = need_iterable (s, e, builtin, v[i])) < 0)
+            return r;
+    switch (builtin) {
+    case DT_BUILTIN_LEN:
+        return length (s, e, v[0], ret);
+    case DT_BUILTIN_ABS:
+        return absolute (s, e, v[0], ret);
+    case DT_BUILTIN_RANGE:
+        return range (s, e, v, n, ret);
+    case DT_BUILTIN_ENUMERATE:
+        return enumerate (s, e, v, n, ret);
+    case DT_BUILTIN_ZIP:
+        return rows (s, e, v, n, ret);
+    case DT_BUILTIN_SORTED:
+        return sorted (s, e, v[0], ret);
+    case DT_BUILTIN_INT:
+        *ret = DT_V_INT (0);
+        return n ? dt_spec_int (s, e, v[0], "int()", ret) : 0;
+    default:
+        *ret = DT_V_BOOL (0);
+        return n ? dt_spec_truth (s, e, v[0], ret) : 0;
+    }
+}
+
+int dt_spec_builtin (struct dt_spec *s, const struct dt_expr *e, uint32_t builtin, struct dt_value *ret)
+{
+    switch (builtin) {
+    case DT_BUILTIN_MIN: case DT_BUILTIN_MAX: case DT_BUILTIN_SUM: case DT_BUILTIN_ANY: case DT_BUILTIN_ALL:
+        return dt_spec_fold (s, e, builtin, ret);
+    case DT_BUILTIN_KNOB:
+        return dt_spec_knob (s, e, ret);
+    case DT_BUILTIN_REQUIRE: case DT_BUILTIN_ASSUME:
+        *ret = DT_V_NONE;
+        return dt_spec_condition (s, e, builtin == DT_BUILTIN_REQUIRE ? DT_COND_REQUIRE : DT_COND_ASSUME);
+    case DT_BUILTIN_BOOL: /* the operand's value does not show */
+        if (e->n == 2 && !e->key[1])
+            return dt_spec_cond (s, e->arg[1], ret);
+        return plain (s, e, builtin, ret);
+    default:
+        if (shapes[builtin].most)
+            return plain (s, e, builtin, ret);
+        return dt_spec_error (s, -DT_ESYNTAX, e->at, NULL, "calling %s is not in the language here", dt_builtin_name (builtin));
+    }
+}
