@@ -13,7 +13,8 @@ enum dt_expr_kind {
     DT_EXPR_BOOL,    /* i                                                       */
     DT_EXPR_NONE,
     DT_EXPR_STR,     /* s                                                       */
-    DT_EXPR_NAME,    /* s; check adds scope and i                               */
+    DT_EXPR_NAME,    /* s; check adds scope, i, and op: 1 for a local of the
+                        function that is read inside a comprehension           */
     DT_EXPR_TUPLE,   /* arg[n]                                                  */
     DT_EXPR_LIST,    /* arg[n]                                                  */
     DT_EXPR_DICT,    /* arg[n]: key, value, key, value, ...                     */

@@ -67,6 +67,7 @@ struct checker {
     uint32_t n_named; /* locals of the function itself, before comprehensions' */
     struct inner inner[DT_CHECK_MAX_LOCALS];
     uint32_t n_inner;
+    uint32_t depth; /* of comprehensions, whose first iterable is outside */
     int facts; /* `facts` is known: inside an annotation of a Batch field */
     dt_find_module_f find;
     void *find_ctx;
@@ -125,9 +126,10 @@ static int name (struct checker *c, struct dt_expr *e)
             e->i = c->inner[i].slot;
             return 0;
         }
-    if ((k = find_local (c, e->s)) >= 0)
+    if ((k = find_local (c, e->s)) >= 0) {
         e->scope = DT_SCOPE_LOCAL;
-    else if (c->facts && strcmp (e->s, "facts") == 0)
+        e->op = c->depth > 0;
+    } else if (c->facts && strcmp (e->s, "facts") == 0)
         e->scope = DT_SCOPE_FACTS;
     else if ((k = find_global (c->m, e->s)) >= 0)
         e->scope = DT_SCOPE_GLOBAL;
@@ -172,6 +174,7 @@ static int comprehension (struct checker *c, struct dt_expr *e)
 
         if ((r = expr (c, clause->iter)) < 0 || (r = bind_inner (c, clause->target)) < 0)
             return r;
+        c->depth += i == 0;
         for (k = 0; k < clause->n_filters; k++)
             if ((r = expr (c, clause->filter[k])) < 0)
                 return r;
@@ -180,6 +183,7 @@ static int comprehension (struct checker *c, struct dt_expr *e)
         if ((r = expr (c, e->arg[i])) < 0)
             return r;
     c->n_inner = outer;
+    c->depth--;
     return 0;
 }
 

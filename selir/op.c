@@ -36,6 +36,7 @@ const char *dt_fault_name (enum dt_fault fault)
     case DT_FAULT_KEY: return "KeyError";
     case DT_FAULT_UNBOUND: return "UnboundLocalError";
     case DT_FAULT_TYPE: return "TypeError";
+    case DT_FAULT_NAME: return "NameError";
     }
     return "unknown fault";
 }

@@ -62,6 +62,7 @@ enum dt_fault {
     DT_FAULT_KEY = 5,           /* KeyError                                     */
     DT_FAULT_UNBOUND = 6,       /* UnboundLocalError                            */
     DT_FAULT_TYPE = 7,          /* TypeError                                    */
+    DT_FAULT_NAME = 8,          /* NameError: unset, and read in a comprehension */
 };
 const char *dt_fault_name (enum dt_fault fault); /* "ZeroDivisionError"; never NULL */
 

@@ -12,6 +12,8 @@ int dt_outcome_falls (const struct dt_outcome *o)
         return 1;
     if (o->kind == DT_OUT_BRANCH)
         return dt_outcome_falls (o->a) || dt_outcome_falls (o->b);
+    if (o->kind == DT_OUT_JOIN)
+        return dt_outcome_falls (o->a) || dt_outcome_has (o->a, o->joined);
     if (o->kind != DT_OUT_SEQ)
         return 0;
     for (i = 0; i < o->n; i++)
@@ -22,8 +24,8 @@ int dt_outcome_falls (const struct dt_outcome *o)
 
 const struct dt_expr *dt_outcome_place (const struct dt_outcome *o)
 {
-    while (o->kind == DT_OUT_SEQ)
-        o = o->item[0];
+    while (o->kind == DT_OUT_SEQ || o->kind == DT_OUT_JOIN)
+        o = o->kind == DT_OUT_JOIN ? o->a : o->item[0];
     return o->at;
 }
 
@@ -35,6 +37,8 @@ int dt_outcome_has (const struct dt_outcome *o, int kind)
         return o != NULL;
     if (o->kind == DT_OUT_BRANCH)
         return dt_outcome_has (o->a, kind) || dt_outcome_has (o->b, kind);
+    if (o->kind == DT_OUT_JOIN)
+        return o->joined != kind && dt_outcome_has (o->a, kind);
     for (i = 0; o->kind == DT_OUT_SEQ && i < o->n; i++)
         if (dt_outcome_has (o->item[i], kind))
             return 1;
@@ -76,10 +80,14 @@ struct fold {
     enum ask ask;
     int kind;      /* LOCAL: of the leaves that are joined */
     uint32_t slot; /* LOCAL */
+    /* [kind]: what follows the innermost JOIN of that kind; NULL outside any */
+    const struct dt_value *after[DT_OUT_RAISE];
 };
 
 static struct dt_value leaf (const struct fold *f, const struct dt_outcome *o)
 {
+    if (o->kind < DT_OUT_RAISE && f->after[o->kind])
+        return *f->after[o->kind];
     if (f->ask == ASK_LIVE && o->kind != DT_OUT_RAISE)
         return DT_V_BOOL (0);
     if (f->ask == ASK_VALUE && o->kind == DT_OUT_RETURN)
@@ -92,6 +100,7 @@ static struct dt_value leaf (const struct fold *f, const struct dt_outcome *o)
 static int fold (struct dt_spec *s, const struct fold *f, const struct dt_outcome *o, struct dt_value fall,
                  struct dt_value *ret)
 {
+    struct fold inner;
     struct dt_value a, b;
     uint32_t i;
     int r;
@@ -99,6 +108,11 @@ static int fold (struct dt_spec *s, const struct fold *f, const struct dt_outcom
     if (!o) {
         *ret = fall;
         return 0;
+    }
+    if (o->kind == DT_OUT_JOIN) {
+        inner = *f;
+        inner.after[o->joined] = &fall;
+        return fold (s, &inner, o->a, fall, ret);
     }
     if (o->kind == DT_OUT_SEQ) {
         for (i = o->n; i-- > 0;)
@@ -131,29 +145,24 @@ int dt_outcome_value (struct dt_spec *s, const struct dt_outcome *o, struct dt_v
     return fold (s, &f, o, fall, ret);
 }
 
-/* The outcome with leaves of `kind` taken out. */
-static int without (struct dt_spec *s, struct dt_outcome *o, int kind, struct dt_outcome **ret)
+/* The outcome in which leaves of `kind` fall through.  Where only they and errors
+ * are left, nothing remains to be told. */
+static int joined (struct dt_spec *s, struct dt_outcome *o, int kind, struct dt_outcome **ret)
 {
-    struct dt_outcome *a, *b;
-    struct dt_ptrs left = { 0 };
-    uint32_t i;
-    int r;
+    struct dt_outcome *j;
+    int k;
 
-    *ret = !o || o->kind == kind ? NULL : o;
-    if (!*ret || !dt_outcome_has (o, kind))
+    for (k = DT_OUT_RETURN; k < DT_OUT_RAISE; k++)
+        if (k != kind && dt_outcome_has (o, k))
+            break;
+    *ret = NULL;
+    if (k == DT_OUT_RAISE)
         return 0;
-    if (o->kind == DT_OUT_BRANCH) {
-        if ((r = without (s, o->a, kind, &a)) < 0 || (r = without (s, o->b, kind, &b)) < 0)
-            return r;
-        return dt_outcome_branch (s, o->at, o->value, a, b, ret);
-    }
-    for (i = 0; i < o->n; i++) {
-        if ((r = without (s, o->item[i], kind, &a)) < 0)
-            return r;
-        if (a && dt_ptrs_push (&s->arena, &left, a) < 0)
-            return dt_err_nomem (s->err);
-    }
-    return dt_outcome_seq (s, &left, ret);
+    if (!(j = dt_arena_alloc (&s->arena, sizeof *j)))
+        return dt_err_nomem (s->err);
+    *j = (struct dt_outcome){ .kind = DT_OUT_JOIN, .a = o, .joined = kind };
+    *ret = j;
+    return 0;
 }
 
 int dt_outcome_join (struct dt_spec *s, struct dt_outcome *o, int kind, struct dt_outcome **ret)
@@ -172,5 +181,5 @@ int dt_outcome_join (struct dt_spec *s, struct dt_outcome *o, int kind, struct d
             || (r = dt_spec_name (s, *local, frame->func->local[f.slot])) < 0)
             return r;
     }
-    return without (s, o, kind, ret);
+    return joined (s, o, kind, ret);
 }

@@ -112,13 +112,15 @@ int dt_spec_inputs (struct dt_spec *s, struct dt_value *ret);
 
 /* --- spec_stmt.c, outcome.c -------------------------------------------------------- */
 /* How a block ends on each path.  NULL: it falls through on all. */
-enum { DT_OUT_RETURN, DT_OUT_BREAK, DT_OUT_CONTINUE, DT_OUT_RAISE, DT_OUT_BRANCH, DT_OUT_SEQ };
+enum { DT_OUT_RETURN, DT_OUT_BREAK, DT_OUT_CONTINUE, DT_OUT_RAISE, DT_OUT_BRANCH, DT_OUT_SEQ,
+       DT_OUT_JOIN };
 struct dt_outcome {
     int kind;
     struct dt_value value;         /* RETURN; BRANCH: the condition   */
     struct dt_value *env;          /* BREAK, CONTINUE: the locals     */
     const struct dt_expr *at;      /* BRANCH: the condition's place   */
-    struct dt_outcome *a, *b;      /* BRANCH                          */
+    struct dt_outcome *a, *b;      /* BRANCH; JOIN: a                 */
+    int joined;                    /* JOIN: leaves of this kind in `a` fall through it */
     struct dt_outcome **item;      /* SEQ: where one falls through the next goes on */
     uint32_t n;
 };

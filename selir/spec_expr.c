@@ -33,6 +33,7 @@ int dt_spec_global (struct dt_spec *s, const struct dt_module *m, uint32_t i, st
 
 static int name (struct dt_spec *s, const struct dt_expr *e, struct dt_value *ret)
 {
+    enum dt_fault fault = e->op ? DT_FAULT_NAME : DT_FAULT_UNBOUND;
     struct dt_value v, unbound;
     int r;
 
@@ -49,10 +50,10 @@ static int name (struct dt_spec *s, const struct dt_expr *e, struct dt_value *re
         v = s->frame->local[e->i];
     }
     if (v.kind == DT_VALUE_UNSET)
-        return dt_spec_fault (s, e, DT_FAULT_UNBOUND, "this name has no value yet");
+        return dt_spec_fault (s, e, fault, "this name has no value yet");
     if (v.kind == DT_VALUE_MAYBE) {
         if ((r = dt_spec_not (s, e, v.maybe->bound, &unbound)) < 0
-            || (r = dt_spec_fault_if (s, e, DT_FAULT_UNBOUND, unbound, "this name has no value yet")) != 0)
+            || (r = dt_spec_fault_if (s, e, fault, unbound, "this name has no value yet")) != 0)
             return r;
         v = v.maybe->value;
     }

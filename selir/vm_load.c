@@ -239,7 +239,7 @@ static int check_operands (const struct load *l, const struct dt_insn *i, int pa
     int k, n = dt_op_args ((uint8_t)i->op);
 
     if (i->op == DT_OP_FAIL)
-        return i->a >= DT_FAULT_OVERFLOW && i->a <= DT_FAULT_TYPE && i->b == 0 && i->c == 0;
+        return i->a >= DT_FAULT_OVERFLOW && i->a <= DT_FAULT_NAME && i->b == 0 && i->c == 0;
     for (k = 0; k < 3; k++)
         if (k < n ? !readable (l, arg[k], part) : arg[k] != 0)
             return 0;
