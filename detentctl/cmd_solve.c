@@ -1,0 +1,52 @@
+/* detentctl/cmd_solve.c - find the pins of a deployment. */
+#include "base/mem.h"
+#include "detentctl/collect.h"
+#include "detentctl/commands.h"
+#include "detentctl/connect.h"
+#include "detentctl/site.h"
+
+static const struct dt_ctl_option options[] = {
+    { "strict", 0, NULL, "treat fields that are free by claim as binding" },
+    { "no-free", 0, NULL, "treat all free fields as binding" },
+    { "programs", 0, "FOLDER", "where programs are that are not beside FILE" },
+    { 0 },
+};
+
+static int ask (const struct dt_ctl *c, struct dt_collected *k, struct dt_err *reterr)
+{
+    Detent__Request rq = DETENT__REQUEST__INIT;
+    Detent__SolveRequest body = DETENT__SOLVE_REQUEST__INIT;
+    Detent__File head, file[DT_SOURCE_MAX_FILES], *list[DT_SOURCE_MAX_FILES];
+    Detent__Deployment deployment;
+    Detent__Reply *reply = NULL;
+    int r;
+
+    dt_collected_message (k, &head, file, list, &deployment);
+    body.deployment = &deployment;
+    body.has_strict = body.strict = dt_ctl_flag (c, "strict");
+    body.has_no_free = body.no_free = dt_ctl_flag (c, "no-free");
+    rq.body_case = DETENT__REQUEST__BODY_SOLVE;
+    rq.solve = &body;
+    if ((r = dt_ctl_call (c, &rq, DETENT__REPLY__BODY_SOLVE, 300, &reply, reterr)) < 0)
+        return r;
+    dt_site_print (c, reply->solve->deployment, reply->solve->site, reply->solve->n_site, 0);
+    detent__reply__free_unpacked (reply, NULL);
+    return 0;
+}
+
+static int run (const struct dt_ctl *c, struct dt_err *reterr)
+{
+    struct dt_collected k;
+    int r;
+
+    if ((r = dt_collect (c, c->arg[0], &k, reterr)) < 0)
+        return r;
+    r = ask (c, &k, reterr);
+    dt_collected_done (&k);
+    return r;
+}
+
+const struct dt_ctl_command dt_cmd_solve = {
+    "solve", "FILE", 1, 1, "Find the pins of a deployment and the values that they may take.",
+    options, run,
+};

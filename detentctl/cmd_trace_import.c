@@ -1,0 +1,241 @@
+/* detentctl/cmd_trace_import.c - a public request log becomes a trace. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "base/mem.h"
+#include "detentctl/commands.h"
+#include "detentctl/print.h"
+#include "detentctl/trace_view.h"
+#include "solver/deployment.h"
+#include "trace/import.h"
+
+#define LOG_MAX_BYTES (1u << 30)
+
+static const struct dt_ctl_option options[] = {
+    { "format", 0, "FORMAT", "of FILE: azure-csv or mooncake-jsonl" },
+    { "deployment", 0, "FILE", "deployment (YAML) whose limits and attention sites to use" },
+    { "output", 'o', "FILE", "the trace to write (.dtrace)" },
+    { "requests", 0, "N", "read the first N requests of the log only" },
+    { "steps", 0, "N", "stop after N steps of the engine" },
+    { "max-batch", 0, "N", "requests in one step (default: the deployment's limit)" },
+    { "max-context", 0, "N", "tokens of one request (default: the deployment's limit)" },
+    { "max-query", 0, "N", "tokens of one prefill chunk (default: the deployment's limit)" },
+    { "token-budget", 0, "N", "tokens of one step (default: the deployment's limit)" },
+    { "step-base", 0, "SECONDS", "time of a step without tokens (default: 0.02)" },
+    { "step-token", 0, "SECONDS", "time that a token adds to a step (default: 0.0001)" },
+    { "prefix-cache-blocks", 0, "N", "blocks of the prefix cache (default: 0, none)" },
+    { 0 },
+};
+
+struct import {
+    const char *format, *path;
+    struct dt_deployment *deployment;
+    struct dt_buf log;
+    struct dt_requests requests;
+    struct dt_scheduler scheduler;
+    uint64_t limit; /* of requests; 0: all */
+    struct dt_trace *trace;
+};
+
+static void done (struct import *m)
+{
+    dt_trace_free (m->trace);
+    dt_requests_done (&m->requests);
+    dt_buf_done (&m->log);
+    dt_deployment_free (m->deployment);
+}
+
+/* --- options ------------------------------------------------------------------- */
+
+static int check_format (const char *format, struct dt_err *reterr)
+{
+    char text[256] = "";
+
+    for (const char *const *f = dt_requests_formats (); *f; f++) {
+        if (!strcmp (*f, format))
+            return 0;
+        snprintf (text + strlen (text), sizeof text - strlen (text), "%s%s", *text ? ", " : "", *f);
+    }
+    return dt_err_set (reterr, -DT_EUSAGE, "--format '%s' is none of: %s", format, text);
+}
+
+/* An option, else the deployment's limit of the same name; at least 1. */
+static int limit (const struct dt_ctl *c, const struct dt_deployment *d, const char *option,
+                  const char *name, int64_t *ret, struct dt_err *reterr)
+{
+    uint64_t v = 0;
+    int r;
+
+    for (size_t i = 0; i < d->n_limits; i++)
+        if (!strcmp (d->limit[i].name, name) && d->limit[i].kind == DT_FACT_INT
+            && d->limit[i].i > 0)
+            v = (uint64_t)d->limit[i].i;
+    if ((r = dt_ctl_u64 (c, option, INT32_MAX, &v, reterr)) < 0)
+        return r;
+    if (v == 0)
+        return dt_err_set (reterr, -DT_EUSAGE,
+                           "--%s must be at least 1 (the deployment has no limit %s)", option,
+                           name);
+    *ret = (int64_t)v;
+    return 0;
+}
+
+static int read_scheduler (const struct dt_ctl *c, struct import *m, struct dt_err *reterr)
+{
+    static const char *const limits[][2] = { { "max-batch", "max_batch" },
+                                             { "max-context", "max_context" },
+                                             { "max-query", "max_query" },
+                                             { "token-budget", "token_budget" } };
+    struct dt_scheduler *s = &m->scheduler;
+    int64_t *to[] = { &s->max_batch, &s->max_context, &s->max_query, &s->token_budget };
+    uint64_t blocks = 0, steps = 0;
+    int r;
+
+    *s = dt_scheduler_default ();
+    for (size_t i = 0; i < DT_ARRAY_SIZE (to); i++)
+        if ((r = limit (c, m->deployment, limits[i][0], limits[i][1], to[i], reterr)) < 0)
+            return r;
+    if ((r = dt_ctl_seconds (c, "step-base", &s->step_base_s, reterr)) < 0
+        || (r = dt_ctl_seconds (c, "step-token", &s->step_token_s, reterr)) < 0
+        || (r = dt_ctl_u64 (c, "prefix-cache-blocks", INT32_MAX, &blocks, reterr)) < 0
+        || (r = dt_ctl_u64 (c, "steps", INT64_MAX, &steps, reterr)) < 0
+        || (r = dt_ctl_u64 (c, "requests", INT64_MAX, &m->limit, reterr)) < 0)
+        return r;
+    s->prefix_cache_blocks = (int64_t)blocks;
+    s->max_steps = steps;
+    return 0;
+}
+
+/* --- the trace ----------------------------------------------------------------- */
+
+static int set_texts (struct import *m, struct dt_err *reterr)
+{
+    const char *slash = strrchr (m->path, '/');
+    struct dt_trace *t = m->trace;
+    int r;
+
+    if ((r = dt_trace_text (&t->deployment, m->deployment->name, reterr)) < 0
+        || (r = dt_trace_text (&t->engine, m->deployment->engine, reterr)) < 0
+        || (r = dt_trace_text (&t->model, m->deployment->model, reterr)) < 0
+        || (r = dt_trace_text (&t->importer, m->format, reterr)) < 0)
+        return r;
+    return dt_trace_text (&t->source, slash ? slash + 1 : m->path, reterr);
+}
+
+/* The deployment's other limits; the scheduler's own are dt_schedule's to say. */
+static int set_limits (struct import *m, struct dt_err *reterr)
+{
+    const struct dt_deployment *d = m->deployment;
+    int r;
+
+    for (size_t i = 0; i < d->n_limits; i++)
+        if (d->limit[i].kind == DT_FACT_INT
+            && (r = dt_trace_add_limit (m->trace, d->limit[i].name, d->limit[i].i, reterr)) < 0)
+            return r;
+    return 0;
+}
+
+/* dt_schedule adds its own options behind this; each site's run is the same. */
+static int schedule (struct import *m, size_t site, struct dt_err *reterr)
+{
+    char text[64];
+    int r;
+
+    snprintf (text, sizeof text, "requests=%zu", m->requests.n);
+    if ((r = dt_trace_text (&m->trace->options, text, reterr)) < 0)
+        return r;
+    return dt_schedule (&m->requests, &m->scheduler, m->trace, site, reterr);
+}
+
+static int fill (struct import *m, struct dt_err *reterr)
+{
+    size_t sites = 0;
+    int r, at;
+
+    m->trace->source_digest = dt_digest_of ("log", m->log.data, m->log.len);
+    if ((r = set_texts (m, reterr)) < 0 || (r = set_limits (m, reterr)) < 0)
+        return r;
+    for (size_t i = 0; i < m->deployment->n_sites; i++) {
+        const struct dt_site *s = &m->deployment->site[i];
+
+        if (strcmp (s->family, "attention"))
+            continue;
+        if ((at = dt_trace_add_site (m->trace, s->family, s->site, s->calls_per_step, reterr)) < 0)
+            return at;
+        if ((r = schedule (m, (size_t)at, reterr)) < 0)
+            return r;
+        sites++;
+    }
+    if (sites == 0)
+        return dt_err_set (reterr, -DT_EINPUT,
+                           "deployment %s has no attention site, and a request log tells nothing "
+                           "of other families",
+                           m->deployment->name);
+    return 0;
+}
+
+static int read_deployment (const char *path, struct dt_deployment **ret, struct dt_err *reterr)
+{
+    struct dt_buf b = { 0 };
+    int r;
+
+    if ((r = dt_file_read (path, 1u << 20, &b, reterr)) == 0)
+        r = dt_deployment_parse (path, b.data, b.len, ret, reterr);
+    dt_buf_done (&b);
+    return r;
+}
+
+static int write_trace (const struct dt_ctl *c, const struct import *m, struct dt_err *reterr)
+{
+    const char *path = dt_ctl_value (c, "output");
+    struct dt_buf b = { 0 };
+    int r;
+
+    if ((r = dt_trace_encode (m->trace, &b, reterr)) == 0
+        && (r = dt_file_replace (path, b.data, b.len, 0644, reterr)) == 0)
+        dt_trace_print (c, m->trace, b.data, b.len);
+    dt_buf_done (&b);
+    return r;
+}
+
+static int import (const struct dt_ctl *c, struct import *m, struct dt_err *reterr)
+{
+    int r;
+
+    if ((r = check_format (m->format, reterr)) < 0
+        || (r = read_deployment (dt_ctl_value (c, "deployment"), &m->deployment, reterr)) < 0
+        || (r = read_scheduler (c, m, reterr)) < 0
+        || (r = dt_file_read (m->path, LOG_MAX_BYTES, &m->log, reterr)) < 0)
+        return r;
+    if ((r = dt_requests_parse (m->format, m->log.data, m->log.len, m->limit, &m->requests,
+                                reterr))
+        < 0)
+        return dt_err_prefix (reterr, r, "%s", m->path);
+    if (!(m->trace = dt_trace_new ()))
+        return dt_err_nomem (reterr);
+    if ((r = fill (m, reterr)) < 0)
+        return r;
+    return write_trace (c, m, reterr);
+}
+
+static int run (const struct dt_ctl *c, struct dt_err *reterr)
+{
+    static const char *const needed[] = { "format", "deployment", "output", NULL };
+    struct import m = { 0 };
+    int r;
+
+    if ((r = dt_ctl_need (c, needed, reterr)) < 0)
+        return r;
+    m.format = dt_ctl_value (c, "format");
+    m.path = c->arg[0];
+    r = import (c, &m, reterr);
+    done (&m);
+    return r;
+}
+
+const struct dt_ctl_command dt_cmd_trace_import = {
+    "trace import", "FILE", 1, 1,
+    "Run a public request log through the scheduler model, and write its calls as a trace.",
+    options, run,
+};

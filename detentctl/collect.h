@@ -1,0 +1,47 @@
+/* detentctl/collect.h - a deployment with the programs that it needs.
+ * Uses: solver/, proto/, base/.  Used by: cmd_solve.c, cmd_deployment.c, offline.c.
+ *
+ * A program is looked for beside the deployment file, then in the installed
+ * programs' folder (--programs, $DETENT_PROGRAMS, or the one of this build).
+ * With it go those of its folder that it imports, and that these import;
+ * selir.py is the language itself and stays. */
+#ifndef DT_CTL_COLLECT_H
+#define DT_CTL_COLLECT_H
+
+#include "base/buf.h"
+#include "detentctl/options.h"
+#include "proto/wire.h"
+#include "solver/deployment.h"
+
+struct dt_collected_file {
+    char *name, *folder; /* "attention.py", "programs/detent" */
+    struct dt_buf data;
+};
+struct dt_collected {
+    char *name; /* of the deployment's file, without its folder */
+    struct dt_buf data;
+    struct dt_deployment *deployment;
+    struct dt_collected_file *file;
+    size_t n_files, room_files;
+};
+
+/*   -ENOENT     the file, or a program, is not there
+ *   -DT_EINPUT  the deployment is not valid, or two files have one name */
+int dt_collect (const struct dt_ctl *c, const char *path, struct dt_collected *ret,
+                struct dt_err *reterr);
+void dt_collected_done (struct dt_collected *k);
+
+/* The message of it; borrows from `k`.  `file` has room for k->n_files. */
+void dt_collected_message (struct dt_collected *k, Detent__File *head, Detent__File *file,
+                           Detent__File **list, Detent__Deployment *ret);
+
+/* The sources of one site's program: it comes first.  `ret` has room for n_files. */
+size_t dt_collected_sources (const struct dt_collected *k, const struct dt_site *site,
+                             struct dt_source *ret);
+
+/* The facts for a program: those of the site, but for limits that it does not ask
+ * for.  `ret` has room for site->n_facts. */
+size_t dt_collected_facts (const struct dt_site *site, const struct dt_program *program,
+                           struct dt_fact *ret);
+
+#endif

@@ -1,0 +1,161 @@
+/* detentctl/job_view.c - a job and its result, for people and as JSON. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/time.h"
+#include "detentctl/job.h"
+#include "detentctl/print.h"
+#include "detentctl/sheet.h"
+
+static const char *values (Detent__NameValue *const *v, size_t n, struct dt_buf *b)
+{
+    b->len = 0;
+    for (size_t i = 0; i < n; i++)
+        dt_buf_printf (b, "%s%s=%s", i ? ", " : "", v[i]->name, v[i]->value);
+    if (!dt_buf_str (b))
+        dt_print_nomem ();
+    return (const char *)b->data;
+}
+
+static void print_choices (const Detent__JobReply *j)
+{
+    static const struct dt_column columns[] = {
+        { "FAMILY", DT_LEFT }, { "SITE", DT_LEFT },    { "PINS", DT_WRAP },
+        { "KNOBS", DT_WRAP },  { "VERDICT", DT_LEFT }, { "TIE", DT_LEFT }, { 0 },
+    };
+    struct dt_sheet *t = dt_sheet_new (columns);
+    struct dt_buf b = { 0 };
+
+    for (size_t i = 0; i < j->n_site; i++) {
+        const Detent__SiteResult *s = j->site[i];
+
+        dt_sheet_row (t);
+        dt_sheet_cell (t, "%s", s->family);
+        dt_sheet_cell (t, "%s", s->site);
+        dt_sheet_cell (t, "%s", values (s->pin, s->n_pin, &b));
+        dt_sheet_cell (t, "%s", values (s->knob, s->n_knob, &b));
+        dt_sheet_cell (t, "%s", s->verdict);
+        dt_sheet_cell (t, "%s", s->tie ? "yes: kept" : "no");
+    }
+    dt_sheet_print (t, "Chosen");
+    dt_buf_done (&b);
+}
+
+static void print_costs (const Detent__JobReply *j)
+{
+    static const struct dt_column columns[] = {
+        { "FAMILY", DT_LEFT },     { "SITE", DT_LEFT },        { "OVER DEFAULT", DT_RIGHT },
+        { "INTERVAL", DT_LEFT },   { "WORST/BEST", DT_RIGHT }, { "TRACE", DT_RIGHT },
+        { "CALLS", DT_RIGHT },     { "LEGAL", DT_RIGHT },      { "MERGED", DT_RIGHT },
+        { "MEASURED", DT_RIGHT }, { 0 },
+    };
+    struct dt_sheet *t = dt_sheet_new (columns);
+
+    for (size_t i = 0; i < j->n_site; i++) {
+        const Detent__SiteResult *s = j->site[i];
+
+        dt_sheet_row (t);
+        dt_sheet_cell (t, "%s", s->family);
+        dt_sheet_cell (t, "%s", s->site);
+        dt_sheet_cell (t, "%.3f", s->ratio);
+        dt_sheet_cell (t, "%.3f-%.3f", s->ratio_lo, s->ratio_hi);
+        dt_sheet_cell (t, "%.2f", s->worst_ratio);
+        dt_sheet_cell (t, "%.3f s +-%.1f%%", s->trace_ns / 1e9, s->sample_error * 100);
+        dt_sheet_cell (t, "%" PRIu64 "/%" PRIu64, s->sampled, s->calls);
+        dt_sheet_cell (t, "%" PRIu64, s->legal);
+        dt_sheet_cell (t, "%" PRIu64, s->merged);
+        dt_sheet_cell (t, "%" PRIu64, s->measured);
+    }
+    dt_sheet_print (t, "Measured");
+}
+
+static void print_text (const Detent__JobReply *j)
+{
+    dt_print (stdout, "job %" PRIu64 ": %s of %s for %s, %s", j->job, j->kind, j->deployment,
+              j->workload, j->state);
+    if (j->has_ended_ns)
+        printf (" after %.1f s", (double)(j->ended_ns - j->started_ns) / 1e9);
+    printf (", %" PRIu64 " measurements\n", j->measurements);
+    if (!j->has_ended_ns && *j->what) {
+        dt_print (stdout, "%3.0f%%: %s", j->fraction * 100, j->what);
+        putchar ('\n');
+    }
+    print_choices (j);
+    print_costs (j);
+    if (j->has_tuple)
+        printf ("\ntuple %s\nbits  %s\n", dt_hex (j->tuple), j->has_bits ? dt_hex (j->bits) : "-");
+}
+
+/* --- JSON ------------------------------------------------------------------------ */
+
+static json_t *values_json (Detent__NameValue *const *v, size_t n)
+{
+    json_t *o = dt_json_object ();
+
+    for (size_t i = 0; i < n; i++)
+        dt_json_set (o, v[i]->name, dt_json_text (v[i]->value));
+    return o;
+}
+
+static json_t *site_json (const Detent__SiteResult *s)
+{
+    json_t *o = dt_json_object ();
+
+    dt_json_set (o, "calls", dt_json_u64 (s->calls));
+    dt_json_set (o, "calls_sampled", dt_json_u64 (s->sampled));
+    dt_json_set (o, "family", dt_json_text (s->family));
+    dt_json_set (o, "knobs", values_json (s->knob, s->n_knob));
+    dt_json_set (o, "legal", dt_json_u64 (s->legal));
+    dt_json_set (o, "measured", dt_json_u64 (s->measured));
+    dt_json_set (o, "measurements", dt_json_u64 (s->measurements));
+    dt_json_set (o, "merged", dt_json_u64 (s->merged));
+    dt_json_set (o, "pins", values_json (s->pin, s->n_pin));
+    dt_json_set (o, "ratio", dt_json_real (s->ratio));
+    dt_json_set (o, "ratio_hi", dt_json_real (s->ratio_hi));
+    dt_json_set (o, "ratio_lo", dt_json_real (s->ratio_lo));
+    dt_json_set (o, "sample_error", dt_json_real (s->sample_error));
+    dt_json_set (o, "site", dt_json_text (s->site));
+    dt_json_set (o, "tie", json_boolean (s->tie));
+    dt_json_set (o, "trace_ns", dt_json_real (s->trace_ns));
+    dt_json_set (o, "verdict", dt_json_text (s->verdict));
+    dt_json_set (o, "worst_ratio", dt_json_real (s->worst_ratio));
+    return o;
+}
+
+json_t *dt_job_json (const Detent__JobReply *j)
+{
+    json_t *o = dt_json_object (), *sites = dt_json_array ();
+
+    for (size_t i = 0; i < j->n_site; i++)
+        dt_json_append (sites, site_json (j->site[i]));
+    dt_json_set (o, "bits", j->has_bits ? dt_json_hex (j->bits) : json_null ());
+    dt_json_set (o, "code", j->has_code ? json_integer (j->code) : json_null ());
+    dt_json_set (o, "deployment", dt_json_text (j->deployment));
+    dt_json_set (o, "ended", j->has_ended_ns ? dt_json_time (j->ended_ns) : json_null ());
+    dt_json_set (o, "fraction", dt_json_real (j->fraction));
+    dt_json_set (o, "job", dt_json_u64 (j->job));
+    dt_json_set (o, "kind", dt_json_text (j->kind));
+    dt_json_set (o, "left_s", j->has_left_s ? dt_json_real (j->left_s) : json_null ());
+    dt_json_set (o, "measurements", dt_json_u64 (j->measurements));
+    dt_json_set (o, "sites", sites);
+    dt_json_set (o, "started", dt_json_time (j->started_ns));
+    dt_json_set (o, "state", dt_json_text (j->state));
+    dt_json_set (o, "tuple", j->has_tuple ? dt_json_hex (j->tuple) : json_null ());
+    dt_json_set (o, "what", dt_json_text (j->what));
+    dt_json_set (o, "workload", dt_json_text (j->workload));
+    return o;
+}
+
+void dt_job_print (const struct dt_ctl *c, const Detent__JobReply *j)
+{
+    json_t *o;
+
+    if (!c->json) {
+        print_text (j);
+        return;
+    }
+    o = dt_json_object ();
+    dt_json_set (o, "job", dt_job_json (j));
+    dt_json_print (o);
+}
