@@ -124,15 +124,13 @@ static int open_pools (struct dt_daemon *d, struct dt_err *reterr)
 
 static int open_sockets (struct dt_daemon *d, struct dt_err *reterr)
 {
-    char *events = dt_place_events (d->options->endpoint);
     int r;
 
-    if (!events)
+    if (!(d->events_endpoint = dt_place_events (d->options->endpoint)))
         return dt_err_nomem (reterr);
-    if ((r = bind_checked (d, ZMQ_ROUTER, d->options->endpoint, &d->router, reterr)) == 0)
-        r = bind_checked (d, ZMQ_PUB, events, &d->events, reterr);
-    dt_free (events);
-    return r;
+    if ((r = bind_checked (d, ZMQ_ROUTER, d->options->endpoint, &d->router, reterr)) < 0)
+        return r;
+    return bind_checked (d, ZMQ_PUB, d->events_endpoint, &d->events, reterr);
 }
 
 int dt_daemon_open (const struct dt_options *options, struct dt_daemon **ret,
@@ -195,6 +193,22 @@ static int stop_pools (struct dt_daemon *d)
     return r;
 }
 
+static void close_sockets (struct dt_daemon *d)
+{
+    if (d->router)
+        zmq_close (d->router);
+    if (d->events)
+        zmq_close (d->events);
+    if (d->finished)
+        zmq_close (d->finished);
+    if (d->zmq)
+        zmq_ctx_term (d->zmq);
+    if (d->router)
+        dt_place_clear (d->options->endpoint);
+    if (d->events)
+        dt_place_clear (d->events_endpoint);
+}
+
 struct dt_daemon *dt_daemon_close (struct dt_daemon *d)
 {
     if (stop_pools (d) < 0) {
@@ -206,17 +220,11 @@ struct dt_daemon *dt_daemon_close (struct dt_daemon *d)
     dt_pool_free (d->tuner, d);
     dt_pool_free (d->crew, d);
     dt_pool_free (d->writer, d);
-    if (d->router)
-        zmq_close (d->router);
-    if (d->events)
-        zmq_close (d->events);
-    if (d->finished)
-        zmq_close (d->finished);
-    if (d->zmq)
-        zmq_ctx_term (d->zmq);
+    close_sockets (d);
     dt_store_close (d->reader);
     dt_key_done (&d->key);
     dt_free (d->store_path);
+    dt_free (d->events_endpoint);
     if (d->signal_fd >= 0)
         close (d->signal_fd);
     if (d->lock_fd >= 0)

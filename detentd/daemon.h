@@ -15,7 +15,7 @@
 /* Belongs to the loop's thread, but for what says otherwise. */
 struct dt_daemon {
     const struct dt_options *options; /* immutable: any thread */
-    char *store_path;
+    char *store_path, *events_endpoint;
     void *zmq, *router, *events, *finished; /* ROUTER, PUB, PULL from the pools */
     int signal_fd, lock_fd;
     struct dt_store *reader;

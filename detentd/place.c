@@ -122,6 +122,14 @@ int dt_place_endpoint (const char *endpoint, struct dt_err *reterr)
     return clear_socket (path, reterr);
 }
 
+void dt_place_clear (const char *endpoint)
+{
+    struct stat st;
+
+    if (lstat (endpoint + 6, &st) == 0 && S_ISSOCK (st.st_mode))
+        unlink (endpoint + 6);
+}
+
 char *dt_place_events (const char *endpoint)
 {
     size_t n = strlen (endpoint);

@@ -91,7 +91,7 @@ check ()
                 bad("libraries return text and do not log")
             next
         }
-        if (what == "sqlite3.h" && file !~ /^detentd\/store[^\/]*\.c$/ && folder !~ /^(tests|bench)$/)
+        if (what == "sqlite3.h" && file !~ /^detentd\/store[^\/]*\.[ch]$/ && folder !~ /^(tests|bench)$/)
             bad("only detentd/store*.c speaks SQL")
         if (what ~ /^(cuda|cublas|cupti|nccl|nvml|nvtx|nvrtc|curand|cooperative_groups|mma\.h|cub\/|thrust\/|cute\/|cutlass\/)/ \
             && file !~ /^kernels\/[^\/]+\/cuda\// && file !~ /^profiler\/[^\/]*cupti[^\/]*$/ \

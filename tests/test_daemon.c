@@ -1,0 +1,648 @@
+/* tests/test_daemon.c - a real detentd, talked to over real sockets. */
+#include <check.h>
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <zmq.h>
+
+#include "base/file.h"
+#include "base/mem.h"
+#include "base/time.h"
+#include "detentd/dispatch.h"
+#include "tests/daemon_rig.h"
+
+#define DETENTD "detentd/detentd"
+
+static struct rig rig;
+
+static void setup (void)
+{
+    rig_init (&rig);
+}
+
+static void teardown (void)
+{
+    rig_done (&rig);
+}
+
+static void free_reply (Detent__Reply *r)
+{
+    detent__reply__free_unpacked (r, NULL);
+}
+
+static Detent__Reply *ask_status (void)
+{
+    Detent__Request rq = DETENT__REQUEST__INIT;
+    Detent__StatusRequest status = DETENT__STATUS_REQUEST__INIT;
+    Detent__Reply *reply = NULL;
+    struct dt_err err = { "" };
+    int r;
+
+    rq.body_case = DETENT__REQUEST__BODY_STATUS;
+    rq.status = &status;
+    r = rig_call (&rig, &rq, &reply, &err);
+    ck_assert_msg (r == 0, "%s", err.text);
+    return reply;
+}
+
+START_TEST (tells_its_status)
+{
+    Detent__Reply *reply;
+    struct stat st;
+
+    rig_start (&rig, DETENTD, NULL);
+    reply = ask_status ();
+    ck_assert_uint_eq (reply->status->pid, (uint64_t)rig.pid);
+    ck_assert_uint_eq (reply->status->signer.len, 32);
+    ck_assert_uint_eq (reply->status->commits, 0);
+    ck_assert_str_eq (reply->status->store, rig.database);
+    free_reply (reply);
+    ck_assert_int_eq (stat (rig.database, &st), 0);
+    ck_assert_int_eq (st.st_mode & 0777, 0600);
+    ck_assert_int_eq (stat (rig.endpoint + 6, &st), 0);
+    ck_assert_int_eq (st.st_mode & 077, 0);
+    ck_assert_int_eq (rig_stop (&rig), 0);
+    ck_assert_int_ne (stat (rig.endpoint + 6, &st), 0); /* it tidies up */
+}
+END_TEST
+
+START_TEST (traces)
+{
+    Detent__Request rq = DETENT__REQUEST__INIT;
+    Detent__TraceListRequest list = DETENT__TRACE_LIST_REQUEST__INIT;
+    struct dt_buf trace = { 0 };
+    struct dt_err err = { "" };
+    Detent__Reply *reply;
+
+    rig_start (&rig, DETENTD, NULL);
+    rig_trace (0, &trace);
+    for (int again = 0; again < 2; again++) {
+        int r = rig_submit (&rig, "chat", &trace, &reply, &err);
+
+        ck_assert_msg (r == 0, "%s", err.text);
+        ck_assert_uint_eq (reply->trace_submit->calls, 3);
+        ck_assert_uint_eq (reply->trace_submit->distinct, 1);
+        ck_assert_int_eq (reply->trace_submit->known, again);
+        free_reply (reply);
+    }
+    ck_assert_int_eq (rig_submit (&rig, "code", &trace, &reply, &err), 0);
+    ck_assert_int_eq (reply->trace_submit->known, 0); /* known of another workload */
+    free_reply (reply);
+    ck_assert_int_eq (rig_submit (&rig, "No Name", &trace, &reply, &err), -DT_EINPUT);
+    trace.data[trace.len / 2] ^= 1;
+    ck_assert_int_eq (rig_submit (&rig, "chat", &trace, &reply, &err), -DT_ECORRUPT);
+    trace.len = 0;
+    ck_assert_int_lt (rig_submit (&rig, "chat", &trace, &reply, &err), 0);
+    dt_buf_done (&trace);
+
+    rq.body_case = DETENT__REQUEST__BODY_TRACE_LIST;
+    rq.trace_list = &list;
+    ck_assert_int_eq (rig_call (&rig, &rq, &reply, &err), 0);
+    ck_assert_uint_eq (reply->trace_list->n_trace, 2);
+    free_reply (reply);
+    list.workload = (char *)"chat";
+    ck_assert_int_eq (rig_call (&rig, &rq, &reply, &err), 0);
+    ck_assert_uint_eq (reply->trace_list->n_trace, 1);
+    ck_assert_str_eq (reply->trace_list->trace[0]->deployment, "host-small");
+    ck_assert_str_eq (reply->trace_list->trace[0]->source, "made.csv");
+    free_reply (reply);
+}
+END_TEST
+
+static int call_show (const char *prefix, const char *deployment, const char *workload,
+                      Detent__Reply **ret, struct dt_err *err)
+{
+    Detent__Request rq = DETENT__REQUEST__INIT;
+    Detent__ShowRequest show = DETENT__SHOW_REQUEST__INIT;
+
+    show.prefix = (char *)prefix;
+    show.deployment = (char *)deployment;
+    show.workload = (char *)workload;
+    rq.body_case = DETENT__REQUEST__BODY_SHOW;
+    rq.show = &show;
+    return rig_call (&rig, &rq, ret, err);
+}
+
+static Detent__Reply *call_log (const char *deployment, uint64_t limit)
+{
+    Detent__Request rq = DETENT__REQUEST__INIT;
+    Detent__LogRequest log = DETENT__LOG_REQUEST__INIT;
+    struct dt_err err = { "" };
+    Detent__Reply *reply;
+    int r;
+
+    log.deployment = (char *)deployment;
+    log.has_limit = limit > 0;
+    log.limit = limit;
+    rq.body_case = DETENT__REQUEST__BODY_LOG;
+    rq.log = &log;
+    r = rig_call (&rig, &rq, &reply, &err);
+    ck_assert_msg (r == 0, "%s", err.text);
+    return reply;
+}
+
+START_TEST (a_chain_of_commits)
+{
+    struct dt_digest first = rig_seed (&rig, "dep", "chat", 1, 0, "", 5000);
+    struct dt_digest second = rig_seed (&rig, "dep", "chat", 2, 0, "", 5000);
+    ProtobufCBinaryData none = { 0 }, head;
+    Detent__Reply *a, *b, *reply;
+    char hex[DT_DIGEST_HEX];
+    struct dt_digest digest;
+    struct dt_err err = { "" };
+    int r;
+
+    rig_start (&rig, DETENTD, NULL);
+    ck_assert_int_eq (rig_fetch (&rig, "dep", "chat", NULL, &reply, &err), -DT_ENOTFOUND);
+    ck_assert_int_eq (call_show (NULL, "dep", "chat", &reply, &err), -DT_ENOTFOUND);
+    r = rig_commit (&rig, "dep", "chat", &first, 0, &none, &a, &err);
+    ck_assert_msg (r == 0, "%s", err.text);
+    ck_assert_uint_eq (a->commit->commit->sequence, 1);
+    ck_assert_int_eq (a->commit->commit->has_parent, 0);
+    ck_assert_str_eq (a->commit->commit->message, "tuned für chat");
+    head = a->commit->commit->digest;
+
+    /* conflicts: not the first any more; another parent */
+    ck_assert_int_eq (rig_commit (&rig, "dep", "chat", &second, 0, &none, &reply, &err),
+                      -DT_ECONFLICT);
+    ck_assert_int_eq (rig_commit (&rig, "dep", "chat", &second, 0, &a->commit->commit->tuple,
+                                  &reply, &err), -DT_ECONFLICT);
+    /* the newest finished tune, upon the head */
+    ck_assert_int_eq (rig_commit (&rig, "dep", "chat", NULL, 0, &head, &b, &err), 0);
+    ck_assert_uint_eq (b->commit->commit->sequence, 2);
+    ck_assert_mem_eq (b->commit->commit->tuple.data, second.bytes, DT_DIGEST_BYTES);
+    ck_assert_mem_eq (b->commit->commit->parent.data, head.data, DT_DIGEST_BYTES);
+
+    ck_assert_int_eq (rig_fetch (&rig, "dep", "chat", NULL, &reply, &err), 0);
+    ck_assert_int_eq (rig_check_bundle (reply->fetch), 2);
+    free_reply (reply);
+    ck_assert_int_eq (rig_fetch (&rig, "dep", "chat", &head, &reply, &err), 0);
+    ck_assert_int_eq (rig_check_bundle (reply->fetch), 1); /* the other ranks' snapshot */
+    free_reply (reply);
+    ck_assert_int_eq (rig_fetch (&rig, "dep", "code", &head, &reply, &err), -DT_EREFUSED);
+    ck_assert_int_eq (rig_fetch (&rig, "dep", "chat", &a->commit->commit->tuple, &reply, &err),
+                      -DT_ENOTFOUND);
+
+    reply = call_log ("dep", 0);
+    ck_assert_uint_eq (reply->log->n_commit, 2);
+    ck_assert_uint_eq (reply->log->commit[0]->sequence, 2);
+    free_reply (reply);
+    reply = call_log (NULL, 1);
+    ck_assert_uint_eq (reply->log->n_commit, 1);
+    free_reply (reply);
+    reply = call_log ("other", 0);
+    ck_assert_uint_eq (reply->log->n_commit, 0);
+    free_reply (reply);
+
+    memcpy (digest.bytes, head.data, DT_DIGEST_BYTES);
+    dt_digest_hex (&digest, hex);
+    hex[10] = '\0';
+    ck_assert_int_eq (call_show (hex, NULL, NULL, &reply, &err), 0);
+    ck_assert_uint_eq (reply->show->commit->sequence, 1);
+    ck_assert_uint_eq (reply->show->n_site, 1);
+    ck_assert_str_eq (reply->show->site[0]->pin[0]->name, "choose.block_n");
+    ck_assert_str_eq (reply->show->site[0]->pin[0]->value, "65");
+    ck_assert_str_eq (reply->show->environment[0]->name, "deployment");
+    free_reply (reply);
+    dt_digest_hex (&second, hex);
+    ck_assert_int_eq (call_show (hex, NULL, NULL, &reply, &err), 0);
+    ck_assert_ptr_null (reply->show->commit);
+    free_reply (reply);
+    ck_assert_int_eq (call_show ("00", NULL, NULL, &reply, &err), -DT_EINPUT);
+    ck_assert_int_eq (call_show (hex, "dep", NULL, &reply, &err), -DT_EINPUT);
+    free_reply (a);
+    free_reply (b);
+}
+END_TEST
+
+START_TEST (refused_commits)
+{
+    struct dt_digest sampled = rig_seed (&rig, "dep", "chat", 1, 1, "", 100);
+    struct dt_digest uncovered = rig_seed (&rig, "dep", "chat", 2, 0, "attention.tile_m", 100);
+    struct dt_digest unknown = dt_digest_of ("tuple", "?", 1);
+    struct dt_err err = { "" };
+    Detent__Reply *reply;
+
+    rig_start (&rig, DETENTD, NULL);
+    ck_assert_int_eq (rig_commit (&rig, "dep", "chat", &sampled, 0, NULL, &reply, &err),
+                      -DT_EUNPROVED);
+    ck_assert_int_eq (rig_commit (&rig, "dep", "chat", &uncovered, 1, NULL, &reply, &err),
+                      -DT_EREFUSED);
+    ck_assert_msg (strstr (err.text, "tile_m"), "%s", err.text);
+    ck_assert_int_eq (rig_commit (&rig, "dep", "code", &sampled, 1, NULL, &reply, &err),
+                      -DT_EREFUSED);
+    ck_assert_int_eq (rig_commit (&rig, "dep", "chat", &unknown, 1, NULL, &reply, &err),
+                      -DT_ENOTFOUND);
+    ck_assert_int_eq (rig_commit (&rig, "dep", "none", NULL, 1, NULL, &reply, &err),
+                      -DT_ENOTFOUND);
+    ck_assert_int_eq (rig_commit (&rig, "D!", "chat", NULL, 1, NULL, &reply, &err), -DT_EINPUT);
+    ck_assert_int_eq (rig_commit (&rig, "dep", "chat", &sampled, 1, NULL, &reply, &err), 0);
+    ck_assert_int_eq (reply->commit->commit->sampled, 1);
+    free_reply (reply);
+}
+END_TEST
+
+static int call_job (int body, uint64_t id, Detent__Reply **ret, struct dt_err *err)
+{
+    Detent__Request rq = DETENT__REQUEST__INIT;
+    Detent__JobAttachRequest attach = DETENT__JOB_ATTACH_REQUEST__INIT;
+    Detent__JobCancelRequest cancel = DETENT__JOB_CANCEL_REQUEST__INIT;
+    Detent__JobListRequest list = DETENT__JOB_LIST_REQUEST__INIT;
+
+    attach.job = cancel.job = id;
+    rq.body_case = (Detent__Request__BodyCase)body;
+    if (body == DETENT__REQUEST__BODY_JOB_ATTACH)
+        rq.job_attach = &attach;
+    else if (body == DETENT__REQUEST__BODY_JOB_CANCEL)
+        rq.job_cancel = &cancel;
+    else
+        rq.job_list = &list;
+    return rig_call (&rig, &rq, ret, err);
+}
+
+START_TEST (ended_jobs)
+{
+    struct dt_err err = { "" };
+    Detent__Reply *reply;
+
+    rig_seed (&rig, "dep", "chat", 1, 0, "", 100);
+    rig_start (&rig, DETENTD, NULL);
+    ck_assert_int_eq (call_job (DETENT__REQUEST__BODY_JOB_LIST, 0, &reply, &err), 0);
+    ck_assert_uint_eq (reply->job_list->n_job, 1);
+    ck_assert_str_eq (reply->job_list->job[0]->state, "done");
+    free_reply (reply);
+    ck_assert_int_eq (call_job (DETENT__REQUEST__BODY_JOB_ATTACH, 1, &reply, &err), 0);
+    ck_assert_str_eq (reply->job->workload, "chat");
+    free_reply (reply);
+    ck_assert_int_eq (call_job (DETENT__REQUEST__BODY_JOB_ATTACH, 9, &reply, &err),
+                      -DT_ENOTFOUND);
+    ck_assert_int_eq (call_job (DETENT__REQUEST__BODY_JOB_ATTACH, 0, &reply, &err),
+                      -DT_ENOTFOUND);
+    ck_assert_int_eq (call_job (DETENT__REQUEST__BODY_JOB_CANCEL, 1, &reply, &err),
+                      -DT_ENOTFOUND);
+}
+END_TEST
+
+/* --- what is no good request -------------------------------------------------*/
+
+static void *raw_socket (void *ctx)
+{
+    int timeout_ms = 2000, none = 0;
+    void *s = zmq_socket (ctx, ZMQ_DEALER);
+
+    ck_assert (s);
+    zmq_setsockopt (s, ZMQ_RCVTIMEO, &timeout_ms, sizeof timeout_ms);
+    zmq_setsockopt (s, ZMQ_LINGER, &none, sizeof none);
+    ck_assert_int_eq (zmq_connect (s, rig.endpoint), 0);
+    return s;
+}
+
+/* The code of the error reply to a frame, 0 for another reply, -1 for none. */
+static int raw_call (void *s, const void *data, size_t n)
+{
+    uint8_t buf[65536];
+    Detent__Reply *reply;
+    int got, code;
+
+    zmq_send (s, data, n, 0);
+    if ((got = zmq_recv (s, buf, sizeof buf, 0)) < 0)
+        return -1;
+    ck_assert_int_le (got, (int)sizeof buf);
+    reply = detent__reply__unpack (NULL, (size_t)got, buf);
+    ck_assert (reply);
+    code = reply->body_case == DETENT__REPLY__BODY_ERROR ? reply->error->code : 0;
+    free_reply (reply);
+    return code;
+}
+
+static size_t pack_log (uint8_t *buf, uint32_t version, const char *deployment)
+{
+    Detent__Request rq = DETENT__REQUEST__INIT;
+    Detent__LogRequest log = DETENT__LOG_REQUEST__INIT;
+
+    rq.id = 5;
+    rq.version = version;
+    rq.body_case = DETENT__REQUEST__BODY_LOG;
+    rq.log = &log;
+    log.deployment = (char *)deployment;
+    return detent__request__pack (&rq, buf);
+}
+
+START_TEST (malformed_frames)
+{
+    static const uint8_t no_body[] = { 0x08, 5, 0x10, 1 };
+    static const uint8_t unknown[] = { 0x08, 5, 0x10, 1, 0xfa, 0x07, 0 };     /* field 127 */
+    static const uint8_t too_long[] = { 0x08, 5, 0x10, 1, 0xa2, 0x01, 0xff, 0xff, 0xff, 0x7f };
+    static const uint8_t no_version[] = { 0x08, 5, 0x52, 0 };
+    uint8_t buf[512];
+    void *ctx = zmq_ctx_new (), *s;
+    size_t n;
+
+    rig_start (&rig, DETENTD, NULL);
+    s = raw_socket (ctx);
+    ck_assert_int_eq (raw_call (s, buf, pack_log (buf, 1, NULL)), 0);
+    ck_assert_int_eq (raw_call (s, buf, pack_log (buf, 2, NULL)), DT_EVERSION);
+    ck_assert_int_eq (raw_call (s, buf, pack_log (buf, 1, "Not A Name")), DT_EINPUT);
+    ck_assert_int_eq (raw_call (s, no_body, sizeof no_body), ENOSYS);
+    ck_assert_int_eq (raw_call (s, unknown, sizeof unknown), ENOSYS);
+    ck_assert_int_eq (raw_call (s, too_long, sizeof too_long), DT_EINPUT);
+    ck_assert_int_eq (raw_call (s, no_version, sizeof no_version), DT_EINPUT);
+    n = pack_log (buf, 1, "a-name");
+    buf[n - 2] = 0; /* a zero byte inside a string */
+    ck_assert_int_eq (raw_call (s, buf, n), DT_EINPUT);
+    /* an empty frame, and one in two parts, are dropped: the next is answered */
+    zmq_send (s, "", 0, 0);
+    zmq_send (s, buf, 3, ZMQ_SNDMORE);
+    zmq_send (s, buf, 3, 0);
+    ck_assert_int_eq (raw_call (s, buf, pack_log (buf, 1, NULL)), 0);
+    zmq_close (s);
+    zmq_ctx_term (ctx);
+}
+END_TEST
+
+/* Valid requests with bytes changed, cut or added: an error, an answer or silence,
+ * and the daemon lives. */
+START_TEST (mutated_frames)
+{
+    struct dt_buf trace = { 0 };
+    Detent__Request rq = DETENT__REQUEST__INIT;
+    Detent__TraceSubmitRequest t = DETENT__TRACE_SUBMIT_REQUEST__INIT;
+    void *ctx = zmq_ctx_new (), *s;
+    uint64_t random = 88172645463325252u;
+    uint8_t *valid, *buf;
+    size_t n;
+
+    rig_start (&rig, DETENTD, NULL);
+    s = raw_socket (ctx);
+    rig_trace (1, &trace);
+    rq.id = 300;
+    rq.version = 1;
+    rq.body_case = DETENT__REQUEST__BODY_TRACE_SUBMIT;
+    rq.trace_submit = &t;
+    t.workload = (char *)"chat";
+    t.trace = (ProtobufCBinaryData){ .len = trace.len, .data = trace.data };
+    n = detent__request__get_packed_size (&rq);
+    valid = dt_calloc (n, 1);
+    buf = dt_calloc (n + 16, 1);
+    detent__request__pack (&rq, valid);
+    for (int i = 0; i < 200; i++) {
+        size_t len = n;
+
+        memcpy (buf, valid, n);
+        for (int k = 0; k <= i % 4; k++) {
+            random ^= random << 13;
+            random ^= random >> 7;
+            random ^= random << 17;
+            /* half of them in the first bytes, where the structure is */
+            buf[(random >> 8) % (i & 1 ? n : 16)] = (uint8_t)random;
+        }
+        if (i % 5 == 0)
+            len = (random >> 20) % (n + 16);
+        zmq_send (s, buf, len, 0);
+    }
+    zmq_close (s);
+    free_reply (ask_status ());
+    ck_assert_int_eq (waitpid (rig.pid, NULL, WNOHANG), 0);
+    ck_assert_int_eq (rig_stop (&rig), 0);
+    dt_free (valid);
+    dt_free (buf);
+    dt_buf_done (&trace);
+    zmq_ctx_term (ctx);
+}
+END_TEST
+
+/* A client asks for a lot and reads nothing: others are served. */
+START_TEST (a_client_that_never_reads)
+{
+    int small = 1, none = 0;
+    void *ctx = zmq_ctx_new (), *s = zmq_socket (ctx, ZMQ_DEALER);
+    uint8_t buf[64];
+    size_t n = pack_log (buf, 1, NULL);
+    struct dt_digest tuple = rig_seed (&rig, "dep", "chat", 1, 0, "", 100000);
+    Detent__Request rq = DETENT__REQUEST__INIT;
+    Detent__FetchRequest f = DETENT__FETCH_REQUEST__INIT;
+    struct dt_err err = { "" };
+    Detent__Reply *reply;
+    uint64_t start;
+
+    rig_start (&rig, DETENTD, NULL);
+    ck_assert_int_eq (rig_commit (&rig, "dep", "chat", &tuple, 0, NULL, &reply, &err), 0);
+    free_reply (reply);
+    zmq_setsockopt (s, ZMQ_RCVHWM, &small, sizeof small);
+    zmq_setsockopt (s, ZMQ_LINGER, &none, sizeof none);
+    ck_assert_int_eq (zmq_connect (s, rig.endpoint), 0);
+    rq.id = 9;
+    rq.version = 1;
+    rq.body_case = DETENT__REQUEST__BODY_FETCH;
+    rq.fetch = &f;
+    f.deployment = (char *)"dep";
+    f.workload = (char *)"chat";
+    n = detent__request__pack (&rq, buf);
+    for (int i = 0; i < 1000; i++)
+        zmq_send (s, buf, n, 0);
+    start = dt_time_mono_ns ();
+    for (int i = 0; i < 20; i++)
+        free_reply (ask_status ());
+    ck_assert_uint_lt (dt_time_mono_ns () - start, 10000000000ull);
+    zmq_close (s);
+    zmq_ctx_term (ctx);
+}
+END_TEST
+
+START_TEST (two_clients_at_once)
+{
+    struct dt_digest tuple = rig_seed (&rig, "dep", "chat", 1, 0, "", 100);
+    void *ctx = zmq_ctx_new (), *a, *b;
+    struct dt_err err = { "" };
+    Detent__Reply *reply;
+    uint8_t buf[64];
+
+    rig_start (&rig, DETENTD, NULL);
+    a = raw_socket (ctx);
+    b = raw_socket (ctx);
+    for (int i = 0; i < 20; i++) {
+        ck_assert_int_eq (raw_call (a, buf, pack_log (buf, 1, NULL)), 0);
+        ck_assert_int_eq (raw_call (b, buf, pack_log (buf, 1, NULL)), 0);
+        ck_assert_int_eq (rig_commit (&rig, "dep", "chat", &tuple, 0, NULL, &reply, &err), 0);
+        ck_assert_uint_eq (reply->commit->commit->sequence, (uint64_t)i + 1);
+        free_reply (reply);
+    }
+    zmq_close (a);
+    zmq_close (b);
+    zmq_ctx_term (ctx);
+}
+END_TEST
+
+START_TEST (events)
+{
+    struct dt_digest tuple = rig_seed (&rig, "dep", "chat", 1, 0, "", 100);
+    char *endpoint = dt_strf ("ipc://%s/detentd.pub", rig.runtime);
+    void *ctx = zmq_ctx_new (), *s = zmq_socket (ctx, ZMQ_SUB);
+    int timeout_ms = 100;
+    struct dt_err err = { "" };
+    Detent__Reply *reply;
+    uint8_t buf[4096];
+    int got = -1;
+
+    rig_start (&rig, DETENTD, NULL);
+    zmq_setsockopt (s, ZMQ_RCVTIMEO, &timeout_ms, sizeof timeout_ms);
+    zmq_setsockopt (s, ZMQ_SUBSCRIBE, "commit", 6);
+    ck_assert_int_eq (zmq_connect (s, endpoint), 0);
+    for (int i = 0; i < 50 && got < 0; i++) { /* subscribing takes a moment */
+        ck_assert_int_eq (rig_commit (&rig, "dep", "chat", &tuple, 0, NULL, &reply, &err), 0);
+        free_reply (reply);
+        got = zmq_recv (s, buf, sizeof buf, 0);
+    }
+    ck_assert_int_eq (got, 6);
+    got = zmq_recv (s, buf, sizeof buf, 0);
+    ck_assert_int_gt (got, 0);
+    reply = detent__reply__unpack (NULL, (size_t)got, buf);
+    ck_assert_str_eq (reply->commit->commit->author, "me");
+    free_reply (reply);
+    zmq_close (s);
+    zmq_ctx_term (ctx);
+    dt_free (endpoint);
+}
+END_TEST
+
+/* --- starting -----------------------------------------------------------------*/
+
+/* Start a second one that must refuse; what it said is in the log's tail. */
+static void refused (const char *const *extra, const char *text)
+{
+    struct dt_buf log = { 0 };
+    int status;
+    pid_t pid;
+
+    unlink (rig.log);
+    pid = rig_spawn (&rig, DETENTD, extra);
+    ck_assert_int_eq (waitpid (pid, &status, 0), pid);
+    ck_assert (WIFEXITED (status));
+    ck_assert_int_ne (WEXITSTATUS (status), 0);
+    ck_assert_int_eq (dt_file_read (rig.log, 1 << 20, &log, NULL), 0);
+    ck_assert_msg (strstr (dt_buf_str (&log), text), "%s", dt_buf_str (&log));
+    ck_assert_ptr_eq (strchr (dt_buf_str (&log), '\n'), dt_buf_str (&log) + log.len - 1);
+    dt_buf_done (&log);
+}
+
+START_TEST (a_second_daemon_is_refused)
+{
+    rig_start (&rig, DETENTD, NULL);
+    refused (NULL, "another detentd");
+    free_reply (ask_status ()); /* the first serves on */
+}
+END_TEST
+
+START_TEST (endpoints_that_are_refused)
+{
+    char file[100], other[128], longest[200];
+    const char *extra[] = { "--endpoint", NULL, NULL };
+    struct sockaddr_un at = { .sun_family = AF_UNIX };
+    struct stat st;
+    FILE *f;
+    int fd;
+
+    extra[1] = "tcp://127.0.0.1:5555";
+    refused (extra, "CURVE");
+    extra[1] = "ipc://relative";
+    refused (extra, "absolute path");
+    snprintf (longest, sizeof longest, "ipc://%s/%0*d", rig.dir, 120, 0);
+    extra[1] = longest;
+    refused (extra, "107");
+    /* a regular file is left alone */
+    snprintf (file, sizeof file, "%s/file", rig.dir);
+    ck_assert ((f = fopen (file, "w")));
+    fclose (f);
+    snprintf (other, sizeof other, "ipc://%s", file);
+    extra[1] = other;
+    refused (extra, "no socket");
+    ck_assert_int_eq (stat (file, &st), 0);
+    ck_assert (S_ISREG (st.st_mode));
+    /* so is one that somebody listens on */
+    unlink (file);
+    memcpy (at.sun_path, file, strlen (file) + 1);
+    fd = socket (AF_UNIX, SOCK_STREAM, 0);
+    ck_assert_int_eq (bind (fd, (struct sockaddr *)&at, sizeof at), 0);
+    ck_assert_int_eq (listen (fd, 1), 0);
+    refused (extra, "another process listens");
+    close (fd); /* and now it is stale: replaced */
+    snprintf (rig.endpoint, sizeof rig.endpoint, "ipc://%s", file);
+    rig_start (&rig, DETENTD, extra);
+}
+END_TEST
+
+START_TEST (directories_that_are_refused)
+{
+    mkdir (rig.state, 0755);
+    chmod (rig.state, 0755);
+    refused (NULL, "others may enter");
+    chmod (rig.state, 0700);
+    {
+        char *key = dt_strf ("%s/node.key", rig.state);
+
+        ck_assert_int_eq (dt_file_replace (key, "short", 5, 0600, NULL), 0);
+        refused (NULL, "not a signing key");
+        ck_assert_int_eq (dt_file_replace (key, "01234567890123456789012345678901", 32, 0644,
+                                           NULL), 0);
+        refused (NULL, "0600");
+        dt_free (key);
+    }
+}
+END_TEST
+
+/* The key, and with it the signer, stays. */
+START_TEST (starts_again_after_kill)
+{
+    uint8_t signer[32];
+    Detent__Reply *reply;
+
+    rig_start (&rig, DETENTD, NULL);
+    reply = ask_status ();
+    memcpy (signer, reply->status->signer.data, 32);
+    free_reply (reply);
+    kill (rig.pid, SIGKILL);
+    rig_wait (&rig);
+    rig_start (&rig, DETENTD, NULL); /* over its stale sockets and lock */
+    reply = ask_status ();
+    ck_assert_mem_eq (reply->status->signer.data, signer, 32);
+    free_reply (reply);
+}
+END_TEST
+
+int main (void)
+{
+    Suite *s = suite_create ("detentd/daemon");
+    TCase *tc = tcase_create ("daemon");
+    SRunner *sr;
+    int failed;
+
+    tcase_set_timeout (tc, 120);
+    tcase_add_checked_fixture (tc, setup, teardown);
+    tcase_add_test (tc, tells_its_status);
+    tcase_add_test (tc, traces);
+    tcase_add_test (tc, a_chain_of_commits);
+    tcase_add_test (tc, refused_commits);
+    tcase_add_test (tc, ended_jobs);
+    tcase_add_test (tc, malformed_frames);
+    tcase_add_test (tc, mutated_frames);
+    tcase_add_test (tc, a_client_that_never_reads);
+    tcase_add_test (tc, two_clients_at_once);
+    tcase_add_test (tc, events);
+    tcase_add_test (tc, a_second_daemon_is_refused);
+    tcase_add_test (tc, endpoints_that_are_refused);
+    tcase_add_test (tc, directories_that_are_refused);
+    tcase_add_test (tc, starts_again_after_kill);
+    suite_add_tcase (s, tc);
+    sr = srunner_create (s);
+    srunner_run_all (sr, CK_NORMAL);
+    failed = srunner_ntests_failed (sr);
+    srunner_free (sr);
+    return failed != 0;
+}

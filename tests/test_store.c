@@ -1,0 +1,319 @@
+/* tests/test_store.c - the store on a real SQLite file. */
+#include <check.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "detentd/jobs.h"
+#include "detentd/store_sql.h"
+
+static char dir[64], path[96];
+
+static void setup (void)
+{
+    snprintf (dir, sizeof dir, "/tmp/detent-store-XXXXXX");
+    ck_assert (mkdtemp (dir));
+    snprintf (path, sizeof path, "%s/detent.db", dir);
+}
+
+static void teardown (void)
+{
+    static const char *const suffixes[] = { "", "-wal", "-shm", "-journal" };
+
+    for (size_t i = 0; i < DT_ARRAY_SIZE (suffixes); i++) {
+        char *p = dt_strf ("%s%s", path, suffixes[i]);
+
+        unlink (p);
+        dt_free (p);
+    }
+    rmdir (dir);
+}
+
+static struct dt_store *open_store (int write)
+{
+    struct dt_err err = { "" };
+    struct dt_store *s = NULL;
+    int r = dt_store_open (path, write, &s, &err);
+
+    ck_assert_msg (r == 0, "%s", err.text);
+    return s;
+}
+
+static void run_sql (const char *sql)
+{
+    sqlite3 *db;
+    char *text = NULL;
+
+    ck_assert_int_eq (sqlite3_open (path, &db), SQLITE_OK);
+    sqlite3_exec (db, sql, NULL, NULL, &text);
+    ck_assert_msg (!text, "%s", text);
+    sqlite3_close (db);
+}
+
+START_TEST (opens_again)
+{
+    struct dt_store_counts counts;
+    struct dt_store *s = open_store (1);
+    sqlite3_stmt *st;
+
+    ck_assert_int_eq (sqlite3_prepare_v2 (s->db, "SELECT (SELECT * FROM pragma_user_version),"
+                                                 " (SELECT * FROM pragma_application_id),"
+                                                 " (SELECT * FROM pragma_journal_mode),"
+                                                 " (SELECT * FROM pragma_foreign_keys),"
+                                                 " (SELECT * FROM pragma_synchronous)",
+                                          -1, &st, NULL), SQLITE_OK);
+    ck_assert_int_eq (sqlite3_step (st), SQLITE_ROW);
+    ck_assert_int_eq (sqlite3_column_int64 (st, 0), (int64_t)dt_n_migrations);
+    ck_assert_int_eq (sqlite3_column_int64 (st, 1), DT_STORE_APPLICATION_ID);
+    ck_assert_str_eq (dt_column_text (st, 2), "wal");
+    ck_assert_int_eq (sqlite3_column_int (st, 3), 1);
+    ck_assert_int_eq (sqlite3_column_int (st, 4), 2);
+    sqlite3_finalize (st);
+    dt_store_close (s);
+    for (int write = 0; write < 2; write++) {
+        s = open_store (write);
+        ck_assert_int_eq (dt_store_counts (s, &counts, NULL), 0);
+        ck_assert_uint_eq (counts.traces + counts.solutions + counts.tuples + counts.commits, 0);
+        dt_store_close (s);
+    }
+}
+END_TEST
+
+static const struct {
+    const char *what, *sql;
+    int code;
+} foreign[] = {
+    { "a newer version", "PRAGMA user_version = 99", -DT_EVERSION },
+    { "another application", "PRAGMA application_id = 7", -DT_ECORRUPT },
+};
+
+START_TEST (refuses_others)
+{
+    struct dt_err err = { "" };
+    struct dt_store *s = NULL;
+
+    dt_store_close (open_store (1));
+    run_sql (foreign[_i].sql);
+    ck_assert_int_eq (dt_store_open (path, 1, &s, &err), foreign[_i].code);
+    ck_assert_ptr_null (s);
+    ck_assert (strstr (err.text, path));
+}
+END_TEST
+
+START_TEST (refuses_a_text_file)
+{
+    struct dt_store *s = NULL;
+    FILE *f = fopen (path, "w");
+
+    for (int i = 0; i < 1000; i++)
+        fputs ("this is no database\n", f);
+    fclose (f);
+    ck_assert_int_eq (dt_store_open (path, 1, &s, NULL), -DT_ECORRUPT);
+}
+END_TEST
+
+/* A page of the file is overwritten: quick_check's row is the verdict. */
+START_TEST (sees_damage)
+{
+    struct dt_err err = { "" };
+    struct dt_store *s = open_store (1);
+    char junk[4096];
+    FILE *f;
+
+    dt_store_close (s);
+    memset (junk, 0x5a, sizeof junk);
+    ck_assert ((f = fopen (path, "r+")));
+    fseek (f, 2 * 4096, SEEK_SET);
+    fwrite (junk, sizeof junk, 1, f);
+    fclose (f);
+    s = NULL;
+    ck_assert_int_eq (dt_store_open (path, 1, &s, &err), -DT_ECORRUPT);
+    ck_assert_ptr_null (s);
+}
+END_TEST
+
+struct one_blob {
+    struct dt_digest digest;
+    int fail;
+};
+
+static int put_blob (struct dt_store *s, void *ctx, struct dt_err *reterr)
+{
+    struct one_blob *b = ctx;
+    int r = dt_store_blob_put (s, "source", "abc", 3, &b->digest, reterr);
+
+    return r < 0 ? r : b->fail;
+}
+
+START_TEST (commits_and_rolls_back)
+{
+    struct one_blob b = { .fail = -EIO };
+    struct dt_store *s = open_store (1), *reader = open_store (0);
+    struct dt_buf out = { 0 };
+
+    ck_assert_int_eq (dt_store_transact (s, put_blob, &b, NULL), -EIO);
+    ck_assert_int_eq (dt_store_blob_get (reader, "source", &b.digest, &out, NULL), -DT_ENOTFOUND);
+    b.fail = 0;
+    ck_assert_int_eq (dt_store_transact (s, put_blob, &b, NULL), 0);
+    ck_assert_int_eq (dt_store_transact (s, put_blob, &b, NULL), 0); /* again: nothing happens */
+    ck_assert_int_eq (dt_store_blob_get (reader, "source", &b.digest, &out, NULL), 0);
+    ck_assert_uint_eq (out.len, 3);
+    ck_assert_int_eq (dt_store_blob_get (reader, "trace", &b.digest, &out, NULL), -DT_ENOTFOUND);
+    ck_assert_int_eq (dt_store_blob_put (reader, "source", "x", 1, &b.digest, NULL), -DT_ESTORE);
+    dt_buf_done (&out);
+    dt_store_close (reader);
+    dt_store_close (s);
+}
+END_TEST
+
+static int put_solution (struct dt_store *s, void *ctx, struct dt_err *reterr)
+{
+    return dt_store_solution_put (s, ctx, "solution", 8, 42, reterr);
+}
+
+START_TEST (a_damaged_solution_is_a_miss)
+{
+    struct dt_digest key = dt_digest_of ("solve", "k", 1);
+    struct dt_store *s = open_store (1);
+    struct dt_buf out = { 0 };
+    uint64_t us = 0;
+
+    ck_assert_int_eq (dt_store_solution_get (s, &key, &out, &us, NULL), -DT_ENOTFOUND);
+    ck_assert_int_eq (dt_store_transact (s, put_solution, &key, NULL), 0);
+    ck_assert_int_eq (dt_store_solution_get (s, &key, &out, &us, NULL), 0);
+    ck_assert_uint_eq (us, 42);
+    run_sql ("UPDATE solution SET data = x'00'");
+    ck_assert_int_eq (dt_store_solution_get (s, &key, &out, &us, NULL), -DT_ECORRUPT);
+    ck_assert_int_eq (dt_store_transact (s, put_solution, &key, NULL), 0);
+    out.len = 0;
+    ck_assert_int_eq (dt_store_solution_get (s, &key, &out, &us, NULL), 0);
+    ck_assert_uint_eq (out.len, 8);
+    dt_buf_done (&out);
+    dt_store_close (s);
+}
+END_TEST
+
+/* Two blobs whose digests share no prefix; one that is short. */
+START_TEST (finds_by_prefix)
+{
+    struct dt_digest a, found;
+    char hex[DT_DIGEST_HEX];
+    struct dt_err err = { "" };
+    struct dt_store *s = open_store (1);
+    int is_commit;
+
+    ck_assert_int_eq (dt_store_blob_put (s, "tuple", "t", 1, &a, NULL), 0);
+    dt_digest_hex (&a, hex);
+    hex[7] = '\0'; /* an odd number of digits */
+    ck_assert_int_eq (dt_store_find (s, hex, &found, &is_commit, &err), 0);
+    ck_assert_int_eq (is_commit, 0);
+    ck_assert (dt_digest_equal (&a, &found));
+    ck_assert_int_eq (dt_store_find (s, "abcde", &found, &is_commit, &err), -DT_EINPUT);
+    ck_assert_int_eq (dt_store_find (s, "abcdeg", &found, &is_commit, &err), -DT_EINPUT);
+    ck_assert_int_eq (dt_store_find (s, "000000", &found, &is_commit, &err), -DT_ENOTFOUND);
+    run_sql ("INSERT INTO blob SELECT CAST (substr (digest, 1, 31) || x'00' AS BLOB), 'commit', data, 0"
+             " FROM blob WHERE kind = 'tuple'");
+    ck_assert_int_eq (dt_store_find (s, hex, &found, &is_commit, &err), -DT_EINPUT);
+    dt_store_close (s);
+}
+END_TEST
+
+static int check_left (void *ctx, const struct dt_job_row *row)
+{
+    int *n = ctx;
+
+    ck_assert_str_eq (row->state, "failed");
+    ck_assert_str_eq (row->what, "detentd stopped while it ran");
+    ck_assert_int_gt (row->ended_ns, 0);
+    ck_assert_ptr_nonnull (row->result);
+    ++*n;
+    return 0;
+}
+
+START_TEST (unfinished_jobs_have_failed)
+{
+    struct dt_store *s = open_store (1);
+    uint64_t id;
+    int n = 0;
+
+    ck_assert_int_eq (dt_store_job_new (s, "tune", "d", "w", 1, &id, NULL), 0);
+    ck_assert_int_eq (dt_store_job_start (s, id, NULL), 0);
+    ck_assert_int_eq (dt_store_job_start (s, id, NULL), -DT_ENOTFOUND);
+    ck_assert_int_eq (dt_store_job_new (s, "tune", "d", "w", 2, &id, NULL), 0);
+    ck_assert_int_eq (dt_jobs_recover (s, NULL), 0);
+    ck_assert_int_eq (dt_store_jobs (s, 0, check_left, &n, NULL), 0);
+    ck_assert_int_eq (n, 2);
+    ck_assert_int_eq (dt_store_jobs (s, 77, check_left, &n, NULL), -DT_ENOTFOUND);
+    dt_store_close (s);
+}
+END_TEST
+
+static int put_large (struct dt_store *s, void *ctx, struct dt_err *reterr)
+{
+    struct dt_digest digest;
+
+    return dt_store_blob_put (s, "trace", ctx, 1 << 20, &digest, reterr);
+}
+
+START_TEST (a_full_disk_changes_nothing)
+{
+    char *data = dt_calloc (1 << 20, 1);
+    struct dt_store *s = open_store (1);
+    struct dt_err err = { "" };
+
+    sqlite3_exec (s->db, "PRAGMA max_page_count = 1", NULL, NULL, NULL);
+    ck_assert_int_eq (dt_store_transact (s, put_large, data, &err), -ENOSPC);
+    ck_assert_str_eq (dt_err_name (-ENOSPC), "no-space");
+    sqlite3_exec (s->db, "PRAGMA max_page_count = 100000", NULL, NULL, NULL);
+    ck_assert_int_eq (dt_store_transact (s, put_large, data, &err), 0);
+    dt_store_close (s);
+    dt_free (data);
+}
+END_TEST
+
+/* Each allocation of ours fails in turn: no leak, and it opens afterwards. */
+START_TEST (survives_out_of_memory)
+{
+    struct dt_store *s = NULL;
+    int r = -ENOMEM;
+
+    for (size_t n = 0; r < 0; n++) {
+        dt_mem_fail_after (n);
+        r = dt_store_open (path, 1, &s, NULL);
+        ck_assert (r == 0 || r == -ENOMEM);
+        ck_assert_uint_lt (n, 1000);
+    }
+    dt_mem_fail_after (SIZE_MAX);
+    dt_store_close (s);
+}
+END_TEST
+
+int main (void)
+{
+    Suite *s = suite_create ("detentd/store");
+    TCase *tc = tcase_create ("store");
+    SRunner *sr;
+    int failed;
+
+    tcase_add_checked_fixture (tc, setup, teardown);
+    tcase_add_test (tc, opens_again);
+    tcase_add_loop_test (tc, refuses_others, 0, DT_ARRAY_SIZE (foreign));
+    tcase_add_test (tc, refuses_a_text_file);
+    tcase_add_test (tc, sees_damage);
+    tcase_add_test (tc, commits_and_rolls_back);
+    tcase_add_test (tc, a_damaged_solution_is_a_miss);
+    tcase_add_test (tc, finds_by_prefix);
+    tcase_add_test (tc, unfinished_jobs_have_failed);
+    tcase_add_test (tc, a_full_disk_changes_nothing);
+    tcase_add_test (tc, survives_out_of_memory);
+    suite_add_tcase (s, tc);
+    sr = srunner_create (s);
+    srunner_run_all (sr, CK_NORMAL);
+    failed = srunner_ntests_failed (sr);
+    srunner_free (sr);
+    return failed != 0;
+}
