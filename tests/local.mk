@@ -144,6 +144,8 @@ tests_test_noalloc_SOURCES = tests/test_noalloc.c $(detent_rig)
 tests_test_noalloc_CFLAGS = $(detent_rig_cflags)
 tests_test_noalloc_LDADD = $(detent_rig_libs)
 endif
+endif
+
 # detentd
 EXTRA_DIST += tests/kill-rounds.sh
 if HAVE_CHECK
