@@ -119,10 +119,48 @@ static void selector (struct dt_buf *b, int pinned, int table, const char *site,
     dt_graph_free (g);
 }
 
+/* Attention:  block_n = 64 if longest_query == 1 else 32 (pinned: 32)
+ *             split_stride = 256 if requests <= 4 else 0 (pinned: 256)
+ *             tile_m = 4 if query_length == 1 else 32;  workers_per_request = 2 */
+static void attention_selector (struct dt_buf *b, int pinned)
+{
+    static const struct dt_emit_field field[] = {
+        { .binding = 1, .unit = "" }, { .binding = 1, .unit = "" }, { .unit = "" }, { .unit = "" } };
+    struct dt_emit_options o = { .site = "decoder", .variant = pinned ? "pinned" : "stock",
+                                 .field = field };
+    const uint32_t none = DT_NODE_NONE;
+    struct dt_graph *g = dt_graph_new ();
+    uint32_t requests, longest, own, decode, few, one;
+
+    g->family = "attention";
+    dt_graph_add_file (g, "t.py");
+    dt_graph_add_span (g, (struct dt_span){ 0, 7, 5 });
+    requests = input (g, "requests", DT_INPUT_RUNTIME, 32);
+    longest = input (g, "longest_query", DT_INPUT_RUNTIME, 512);
+    own = input (g, "query_length", DT_INPUT_OWN, 512);
+    decode = node (g, DT_OP_EQ, DT_TYPE_BOOL, longest, number (g, 1), none);
+    few = node (g, DT_OP_LE, DT_TYPE_BOOL, requests, number (g, 4), none);
+    one = node (g, DT_OP_EQ, DT_TYPE_BOOL, own, number (g, 1), none);
+    point (g, "block_n", pinned ? number (g, 32)
+           : node (g, DT_OP_SELECT, DT_TYPE_INT, decode, number (g, 64), number (g, 32)), 0);
+    point (g, "split_stride", pinned ? number (g, 256)
+           : node (g, DT_OP_SELECT, DT_TYPE_INT, few, number (g, 256), number (g, 0)), 0);
+    point (g, "tile_m", node (g, DT_OP_SELECT, DT_TYPE_INT, one, number (g, 4), number (g, 32)), 1);
+    point (g, "workers_per_request", number (g, 2), 1);
+    dt_graph_check (g);
+    MUST (dt_emit (g, &o, b, NULL) == 0);
+    dt_graph_free (g);
+}
+
 /* --- the tuple and its commit ------------------------------------------------------ */
+
+static const struct dt_backend_identity nobody = {
+    .name = "host", .build = "b1", .libraries = "libm 2", .driver = "", .device = "cpu x",
+    .units = RIG_UNITS };
 
 struct parts {
     enum rig_fault fault;
+    const struct dt_backend_identity *backend;
     struct dt_buf pinned, stock;
     struct dt_canon tuple, commit;
     struct dt_digest bits;
@@ -137,8 +175,16 @@ static void site_entry (const struct parts *p)
     if (p->fault != RIG_NO_FACTS) {
         dt_canon_key (c, "facts");
         dt_canon_map (c);
+        dt_canon_kint (c, "bf16", 0);
         dt_canon_kint (c, "head_dim", 64);
         dt_canon_kstr (c, "kind", "gqa");
+        dt_canon_kint (c, "kv_heads", 2);
+        dt_canon_kint (c, "max_batch", 32);
+        dt_canon_kint (c, "max_context", 32768);
+        dt_canon_kint (c, "max_query", 512);
+        dt_canon_kint (c, "output_bf16", 0);
+        dt_canon_kint (c, "page_size", 16);
+        dt_canon_kint (c, "q_heads", 8);
         dt_canon_end (c);
     }
     dt_canon_kstr (c, "family", "attention");
@@ -161,13 +207,13 @@ static void bits_of (struct parts *p)
     dt_canon_map (c);
     dt_canon_key (c, "backend");
     dt_canon_map (c);
-    dt_canon_kstr (c, "build", "b1");
-    dt_canon_kstr (c, "device", "cpu x");
-    dt_canon_kstr (c, "driver", "");
-    dt_canon_kstr (c, "libraries", "libm 2");
+    dt_canon_kstr (c, "build", p->backend->build);
+    dt_canon_kstr (c, "device", p->backend->device);
+    dt_canon_kstr (c, "driver", p->backend->driver);
+    dt_canon_kstr (c, "libraries", p->backend->libraries);
     if (p->fault != RIG_NO_BACKEND)
-        dt_canon_kstr (c, "name", "host");
-    dt_canon_kint (c, "units", RIG_UNITS);
+        dt_canon_kstr (c, "name", p->backend->name);
+    dt_canon_kint (c, "units", p->backend->units);
     dt_canon_end (c);
     dt_canon_kstr (c, "deployment", p->fault == RIG_TUPLE_DEPLOYMENT ? "other" : "host-small");
     dt_canon_key (c, "engine");
@@ -338,38 +384,54 @@ static void damage (Detent__FetchReply *b, enum rig_fault fault, const struct pa
     }
 }
 
-Detent__FetchReply *rig_bundle (enum rig_fault fault, int table)
+/* Sign what the parts hold; their selectors are released. */
+static Detent__FetchReply *finish (struct parts *p)
 {
     Detent__FetchReply *b = dt_calloc (1, sizeof *b);
-    struct parts p = { .fault = fault };
     uint8_t pub[32], secret[64], signature[crypto_sign_BYTES];
     struct dt_digest commit;
+
+    tuple_of (p);
+    commit_of (p);
+    commit = dt_digest_of (DETENT_DIGEST_COMMIT, p->commit.buf.data, p->commit.buf.len);
+    key_pair (0, pub, secret);
+    crypto_sign_detached (signature, NULL, commit.bytes, 32, secret);
+
+    detent__fetch_reply__init (b);
+    b->commit = bytes (p->commit.buf.data, p->commit.buf.len);
+    b->signature = bytes (signature, sizeof signature);
+    b->signer = bytes (pub, sizeof pub);
+    b->tuple = bytes (p->tuple.buf.data, p->tuple.buf.len);
+    b->snapshot = bytes (commit.bytes, 32);
+    b->selector = dt_calloc (2, sizeof *b->selector);
+    b->selector[b->n_selector++] = selector_message (p);
+    damage (b, p->fault, p);
+    dt_canon_done (&p->tuple);
+    dt_canon_done (&p->commit);
+    dt_buf_done (&p->pinned);
+    dt_buf_done (&p->stock);
+    return b;
+}
+
+Detent__FetchReply *rig_bundle (enum rig_fault fault, int table)
+{
+    struct parts p = { .fault = fault, .backend = &nobody };
 
     selector (&p.pinned, 1, table, fault == RIG_SELECTOR_OTHER_SITE ? "encoder" : "decoder",
               fault == RIG_SELECTOR_QUANTITY ? "phase_of_the_moon" : "longest_kv");
     selector (&p.stock, 0, 0, "decoder", "longest_kv");
     if (fault == RIG_SELECTOR_GARBAGE)
         p.pinned.len /= 2;
-    tuple_of (&p);
-    commit_of (&p);
-    commit = dt_digest_of (DETENT_DIGEST_COMMIT, p.commit.buf.data, p.commit.buf.len);
-    key_pair (0, pub, secret);
-    crypto_sign_detached (signature, NULL, commit.bytes, 32, secret);
+    return finish (&p);
+}
 
-    detent__fetch_reply__init (b);
-    b->commit = bytes (p.commit.buf.data, p.commit.buf.len);
-    b->signature = bytes (signature, sizeof signature);
-    b->signer = bytes (pub, sizeof pub);
-    b->tuple = bytes (p.tuple.buf.data, p.tuple.buf.len);
-    b->snapshot = bytes (commit.bytes, 32);
-    b->selector = dt_calloc (2, sizeof *b->selector);
-    b->selector[b->n_selector++] = selector_message (&p);
-    damage (b, fault, &p);
-    dt_canon_done (&p.tuple);
-    dt_canon_done (&p.commit);
-    dt_buf_done (&p.pinned);
-    dt_buf_done (&p.stock);
-    return b;
+Detent__FetchReply *rig_attention (const struct dt_backend_identity *id)
+{
+    struct parts p = { .fault = RIG_NONE, .backend = id };
+
+    attention_selector (&p.pinned, 1);
+    attention_selector (&p.stock, 0);
+    return finish (&p);
 }
 
 /* --- the daemon --------------------------------------------------------------------------- */

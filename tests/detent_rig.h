@@ -7,6 +7,7 @@
 #include <pthread.h>
 #include <stddef.h>
 
+#include "detent/backend.h"
 #include "detent/detent.h"
 #include "proto/detent.pb-c.h"
 
@@ -37,6 +38,9 @@ enum rig_fault {
 /* Owned by the caller: detent__fetch_reply__free_unpacked (b, NULL).  With `table`,
  * the pinned selector has a table for tile: 16 where total_kv is 1..200. */
 Detent__FetchReply *rig_bundle (enum rig_fault fault, int table);
+/* Selectors of attention for a backend: what a batch of few or short requests gets
+ * differs from what a large one gets.  block_n and split_stride are pinned. */
+Detent__FetchReply *rig_attention (const struct dt_backend_identity *id);
 const uint8_t *rig_signer (void); /* 32 bytes */
 
 /* A daemon at `endpoint` that answers every request with the bundle (NULL: "not

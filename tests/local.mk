@@ -165,3 +165,16 @@ tests_test_kill_LDADD = libdtdaemon.la $(CHECK_LIBS)
 tests_detentd_kill_CFLAGS = $(daemon_test_cflags)
 tests_detentd_kill_LDADD = libdtdaemon.la
 endif
+# verify, engines/ref
+if HAVE_CHECK
+check_PROGRAMS += tests/make_trace tests/serve_bundle tests/verify_varying
+tests_make_trace_SOURCES = tests/make_trace.c
+tests_make_trace_LDADD = libdttrace.la
+tests_serve_bundle_SOURCES = tests/serve_bundle.c $(detent_rig)
+tests_serve_bundle_CFLAGS = $(detent_rig_cflags)
+tests_serve_bundle_LDADD = $(detent_rig_libs)
+tests_verify_varying_SOURCES = tests/verify_varying.c
+tests_verify_varying_LDADD = libdtverify.la libdetent.la libdtcalls.la libdtbase.la
+TESTS += tests/verify.sh
+endif
+dist_check_SCRIPTS += tests/verify.sh

@@ -1,0 +1,92 @@
+#!/bin/sh
+# detent-verify and detent-ref against a bundle of real selectors, the host backend
+# and a sample of a real trace: stock changes rows, Detent none; with one pinned
+# value varied, Detent's rows fail too.
+set -eu
+bin=$top_builddir
+dir=$(mktemp -d)
+daemon=
+finish ()
+{
+    [ -z "$daemon" ] || { exec 9>&-; wait "$daemon" || true; }
+    rm -rf "$dir"
+}
+trap finish EXIT
+die () { echo "FAIL: $*" >&2; exit 1; }
+
+endpoint=ipc://$dir/s
+plugin=$bin/.libs/detent-backend-host.so
+log=$top_srcdir/trace/samples/azure_conv_sample.csv
+common="--endpoint $endpoint --deployment host-small --workload chat --backend $plugin"
+
+# status WANT COMMAND...: run it into $dir/out and $dir/err.
+status ()
+{
+    want=$1
+    shift
+    have=0
+    "$@" >"$dir/out" 2>"$dir/err" || have=$?
+    [ "$have" = "$want" ] || { cat "$dir/out" "$dir/err" >&2; die "$*: status $have, not $want"; }
+}
+one_line () { [ "$(wc -l < "$dir/err")" = 1 ] || { cat "$dir/err" >&2; die "not one line"; }; }
+
+"$bin/tests/make_trace" "$log" "$dir/t.dtrace" 60
+status 3 "$bin/detent-verify" $common --trace "$dir/t.dtrace"
+one_line
+grep -q 'is it running?' "$dir/err" || die "no remedy: $(cat "$dir/err")"
+
+mkfifo "$dir/in"
+"$bin/tests/serve_bundle" "$endpoint" "$plugin" 2 <"$dir/in" >"$dir/ready" &
+daemon=$!
+exec 9>"$dir/in"
+tries=0
+until grep -q ready "$dir/ready"; do
+    tries=$((tries + 1))
+    [ "$tries" -lt 100 ] || die "serve_bundle does not start"
+    sleep 0.1
+done
+
+# What the battery finds, and that it is the same each time.
+rows=300
+status 0 "$bin/detent-verify" $common --trace "$dir/t.dtrace" --rows $rows
+cat "$dir/out"
+grep -q '^Detent  *[0-9]*  *0 ' "$dir/out" || die "Detent changed rows"
+grep -q '^stock  *[0-9]*  *[1-9]' "$dir/out" || die "stock changed no row"
+grep -q '^The first row that stock changed: request ' "$dir/out" || die "no first change"
+status 0 "$bin/detent-verify" $common --trace "$dir/t.dtrace" --rows $rows --json
+${PYTHON3:-python3} - "$dir/out" $rows <<'END'
+import json, sys
+r = json.load(open(sys.argv[1]))
+assert r["version"] == 1 and r["site"] == "decoder", r
+assert r["detent"]["compared"] >= int(sys.argv[2]) and r["detent"]["changed"] == 0, r
+assert r["stock"]["compared"] == r["detent"]["compared"] and r["stock"]["changed"] > 0, r
+a, b = r["stock"]["first"]["runs"]
+assert a["parameters"] != b["parameters"] and a["value"] != b["value"], r
+assert len(r["tuple"]) == len(r["bits"]) == 64 and r["time_ratio"] > 0, r
+END
+
+# It can fail.
+status 1 "$bin/tests/verify_varying" $common --trace "$dir/t.dtrace" --rows $rows
+grep -q '^Detent  *[0-9]*  *[1-9]' "$dir/out" || die "varied pins changed nothing"
+grep -q 'must not serve' "$dir/out" || die "no verdict"
+
+# Bad input: one line and the documented status.
+status 9 "$bin/detent-verify" $common --trace "$dir/t.dtrace" --units 1
+one_line
+status 4 "$bin/detent-verify" $common --trace "$dir/t.dtrace" --site other
+one_line
+status 4 "$bin/detent-verify" $common --trace "$dir/none"
+one_line
+head -c 200 "$dir/t.dtrace" >"$dir/cut.dtrace"
+status 2 "$bin/detent-verify" $common --trace "$dir/cut.dtrace"
+one_line
+status 2 "$bin/detent-verify" $common
+status 2 "$bin/detent-verify" $common --trace "$dir/t.dtrace" --rows none
+
+# The example engine: it records what it ran, and stops where it must.
+status 0 "$bin/detent-ref" $common --trace "$dir/t.dtrace" --calls 20 --record "$dir/r.dtrace"
+grep -q '^20 calls, .* pinned selection$' "$dir/out" || die "$(cat "$dir/out")"
+status 0 "$bin/detent-verify" $common --trace "$dir/r.dtrace" --rows 20
+status 1 "$bin/detent-ref" $common --trace "$dir/cut.dtrace"
+one_line
+echo "PASS"
