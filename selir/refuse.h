@@ -8,7 +8,7 @@
 /* Columns: name, the construct, the advice. */
 #define DT_REFUSALS(X) \
     X (FLOAT, "a float", "use integer arithmetic; scale the value if it has a fraction") \
-    X (DIVIDE, "'/', which gives a float", "use '//' for whole numbers, or -(-a // b) to round up") \
+    X (DIVIDE, "'/', which gives a float,", "use '//' for whole numbers, or -(-a // b) to round up") \
     X (COMPLEX, "a complex number", "use integers") \
     X (FSTRING, "an f-string", "use a plain string: messages are static") \
     X (BYTES, "a bytes literal", "use a plain string") \
@@ -54,7 +54,7 @@
     X (UNPARENTHESISED_GEN, "a generator expression by itself", "use a list comprehension: [... for ...]") \
     X (UNICODE_NAME, "a character outside ASCII in a name", "use letters, digits and '_'") \
     X (OPERATOR, "this operator", "see the grammar in selir's README") \
-    X (LIST_INPLACE, "'+=' on a list, which changes it in place", "write x = x + [...]") \
+    X (LIST_INPLACE, "'+=' on a list, which changes it in place,", "write x = x + [...]") \
     X (ENCODING, "a source encoding other than UTF-8", "save the file as UTF-8 and remove the coding line")
 
 enum dt_refusal {

@@ -178,3 +178,33 @@ tests_verify_varying_LDADD = libdtverify.la libdetent.la libdtcalls.la libdtbase
 TESTS += tests/verify.sh
 endif
 dist_check_SCRIPTS += tests/verify.sh
+# selir/: the front end
+check_PROGRAMS += tests/selir_eval tests/fuzz/fuzz_parse
+tests_selir_eval_SOURCES = tests/selir_eval.c
+tests_selir_eval_LDADD = libdtselir.la
+tests_fuzz_fuzz_parse_SOURCES = tests/fuzz/fuzz_parse.c $(fuzz_replay)
+tests_fuzz_fuzz_parse_LDADD = libdtselir.la
+dist_check_SCRIPTS += tests/selir_differential.sh
+TESTS += tests/selir_differential.sh
+EXTRA_DIST += tests/selir_differential.py
+if HAVE_CHECK
+check_PROGRAMS += tests/test_lex tests/test_parse tests/test_specialise
+TESTS += tests/test_lex tests/test_parse tests/test_specialise
+tests_test_lex_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
+tests_test_lex_LDADD = libdtselir.la $(CHECK_LIBS)
+tests_test_parse_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
+tests_test_parse_LDADD = libdtselir.la $(CHECK_LIBS)
+tests_test_specialise_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
+tests_test_specialise_LDADD = libdtselir.la $(CHECK_LIBS)
+endif
+
+# `make fuzz FUZZ_SECONDS=600` looks for new inputs; it wants clang with libFuzzer.
+FUZZ_SECONDS = 60
+fuzz:
+	clang -std=gnu17 -g -O1 -D_GNU_SOURCE -fsanitize=fuzzer,address,undefined -I$(srcdir) -I. \
+		$(srcdir)/tests/fuzz/fuzz_parse.c $(srcdir)/selir/*.c $(srcdir)/base/*.c \
+		-o tests/fuzz/parse.libfuzzer -lsodium -lxxhash
+	mkdir -p tests/fuzz/found
+	tests/fuzz/parse.libfuzzer -max_total_time=$(FUZZ_SECONDS) -max_len=4096 \
+		tests/fuzz/found $(srcdir)/tests/fuzz/corpus/parse
+.PHONY: fuzz
