@@ -10,6 +10,7 @@
 #include "base/canon.h"
 #include "base/digest.h"
 #include "base/mem.h"
+#include "detent/backend.h"
 #include "detent/tuple.h"
 #include "selir/emit.h"
 

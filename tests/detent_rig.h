@@ -7,7 +7,6 @@
 #include <pthread.h>
 #include <stddef.h>
 
-#include "detent/backend.h"
 #include "detent/detent.h"
 #include "proto/detent.pb-c.h"
 
@@ -19,6 +18,8 @@
  *   tile     free, own      32 if kv_length > 100 else 4; a free table may replace it
  *   require (requests <= 24, "too many at once")
  *   require (kv_length != 99, "not this length") */
+
+struct dt_backend_identity; /* detent/backend.h */
 
 /* What is wrong with a bundle. */
 enum rig_fault {

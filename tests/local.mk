@@ -165,6 +165,15 @@ tests_test_kill_LDADD = libdtdaemon.la $(CHECK_LIBS)
 tests_detentd_kill_CFLAGS = $(daemon_test_cflags)
 tests_detentd_kill_LDADD = libdtdaemon.la
 endif
+# libdetent against a real detentd
+if HAVE_CHECK
+check_PROGRAMS += tests/test_fetch
+TESTS += tests/test_fetch
+tests_test_fetch_SOURCES = tests/test_fetch.c tests/daemon_rig.c tests/daemon_rig.h $(detent_rig)
+tests_test_fetch_CFLAGS = $(detent_rig_cflags) $(SQLITE_CFLAGS)
+tests_test_fetch_LDADD = libdtdaemon.la $(detent_rig_libs)
+endif
+
 # verify, engines/ref
 if HAVE_CHECK
 check_PROGRAMS += tests/make_trace tests/serve_bundle tests/verify_varying
