@@ -236,6 +236,6 @@ static int run (const struct dt_ctl *c, struct dt_err *reterr)
 
 const struct dt_ctl_command dt_cmd_trace_import = {
     "trace import", "FILE", 1, 1,
-    "Run a public request log through the scheduler model, and write its calls as a trace.",
+    "Turn a public request log into a trace, through the scheduler model.",
     options, run,
 };

@@ -16,8 +16,8 @@ static void print (const struct dt_ctl *c, const char *workload, const Detent__T
     json_t *o, *r;
 
     if (!c->json) {
-        dt_print (stdout, "%s: %" PRIu64 " calls, %" PRIu64 " distinct, for workload %s%s",
-                  dt_hex_short (t->digest), t->calls, t->distinct, workload,
+        dt_print (stdout, "trace %s: %" PRIu64 " calls, %" PRIu64 " distinct, for %s%s",
+                  dt_hex (t->digest), t->calls, t->distinct, workload,
                   t->known ? " (it was there already)" : "");
         putchar ('\n');
         return;

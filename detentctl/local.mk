@@ -40,3 +40,4 @@ libdtctl_la_LIBADD = libdtsolver.la libdtselir.la libdttrace.la libdtproto.la li
 detentctl_detentctl_SOURCES = detentctl/main.c
 detentctl_detentctl_CFLAGS = $(AM_CFLAGS) $(JANSSON_CFLAGS) $(PROTOBUF_C_CFLAGS)
 detentctl_detentctl_LDADD = libdtctl.la
+EXTRA_DIST += detentctl/README.md

@@ -217,3 +217,7 @@ fuzz:
 	tests/fuzz/parse.libfuzzer -max_total_time=$(FUZZ_SECONDS) -max_len=4096 \
 		tests/fuzz/found $(srcdir)/tests/fuzz/corpus/parse
 .PHONY: fuzz
+# detentctl, man
+ctl_tests = tests/ctl-man.sh tests/ctl-trace.sh tests/ctl-usage.sh
+dist_check_SCRIPTS += $(ctl_tests)
+TESTS += $(ctl_tests)

@@ -1,0 +1,57 @@
+#!/bin/sh
+# detentctl trace import and show: both public formats, limits from the deployment,
+# the same bytes each time, and truncated or changed files refused.
+set -eu
+ctl=$top_builddir/detentctl/detentctl
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+host=$top_srcdir/deployments/host-small.yaml
+samples=$top_srcdir/trace/samples
+fail () { echo "FAIL: $*"; cat "$tmp/out" "$tmp/err" 2>/dev/null || true; exit 1; }
+code () # CODE ARGUMENT...
+{
+    want=$1
+    shift
+    got=0
+    "$ctl" "$@" >"$tmp/out" 2>"$tmp/err" || got=$?
+    [ "$got" -eq "$want" ] || fail "detentctl $*: exit $got, not $want"
+}
+json () { "$PYTHON3" -c 'import json,sys; o=json.load(sys.stdin)["trace"]; s=o["sites"][0]; '"$1" \
+    < "$tmp/out" || fail "JSON: $1"; }
+
+code 0 trace import "$samples/azure_conv_sample.csv" --format azure-csv --deployment "$host" \
+    --requests 60 -o "$tmp/a.dtrace" --json
+json 'assert s["calls"] > 60 and s["max_requests"] <= 32 and o["limits"]["token_budget"] == 512'
+json 'assert o["importer"] == "azure-csv" and "requests=60" in o["options"]'
+json 'assert s["max"]["query_len"] <= 512 and s["max"]["kv_len"] <= 32768'
+cp "$tmp/out" "$tmp/first"
+code 0 trace show "$tmp/a.dtrace" --json
+cmp -s "$tmp/out" "$tmp/first" || fail "show differs from import"
+code 0 trace import "$samples/azure_conv_sample.csv" --format azure-csv --deployment "$host" \
+    --requests 60 -o "$tmp/b.dtrace"
+cmp "$tmp/a.dtrace" "$tmp/b.dtrace" || fail "two imports differ"
+
+code 0 trace import "$samples/mooncake_conversation_sample.jsonl" --format mooncake-jsonl \
+    --deployment "$host" --requests 20 --steps 100 --max-batch 4 --token-budget 64 \
+    --prefix-cache-blocks 1000 -o "$tmp/m.dtrace" --json
+json 'assert s["calls"] == 100 and s["max_requests"] <= 4 and s["max"]["query_len"] <= 64'
+
+# What is broken is refused with 2, and nothing is written.
+size=$(wc -c < "$tmp/a.dtrace")
+for n in 0 4 8 30 $((size / 2)) $((size - 1)); do
+    head -c "$n" "$tmp/a.dtrace" > "$tmp/cut.dtrace"
+    code 2 trace show "$tmp/cut.dtrace"
+    [ "$(wc -l < "$tmp/err")" -eq 1 ] || fail "cut at $n: not one line"
+    code 2 trace submit "$tmp/cut.dtrace" --workload w
+done
+code 2 trace import "$samples/azure_conv_sample.csv" --format mooncake-jsonl --deployment "$host" \
+    -o "$tmp/none.dtrace"
+[ "$(wc -l < "$tmp/err")" -eq 1 ] || fail "wrong format: not one line"
+code 2 trace import "$samples/azure_conv_sample.csv" --format csv --deployment "$host" \
+    -o "$tmp/none.dtrace"
+grep -q 'azure-csv, mooncake-jsonl' "$tmp/err" || fail "formats are not named"
+code 2 trace import "$samples/azure_conv_sample.csv" --format azure-csv --deployment "$host" \
+    --max-batch 0 -o "$tmp/none.dtrace"
+code 4 trace import "$tmp/nolog.csv" --format azure-csv --deployment "$host" -o "$tmp/none.dtrace"
+[ ! -e "$tmp/none.dtrace" ] || fail "a refused import wrote its output"
+echo "ctl-trace: ok"

@@ -1,0 +1,127 @@
+#!/bin/sh
+# detentctl without a daemon: help, wrong usage, bad files.  Each error is one clear
+# line with the documented exit code, and --json parses.
+set -eu
+ctl=$top_builddir/detentctl/detentctl
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+DETENT_ENDPOINT=ipc://$tmp/none.sock
+DETENT_PROGRAMS=$top_srcdir/programs/detent
+export DETENT_ENDPOINT DETENT_PROGRAMS
+unset DETENT_RUNTIME_DIR
+host=$top_srcdir/deployments/host-small.yaml
+checks=0
+
+fail () { echo "FAIL: $*"; cat "$tmp/out" "$tmp/err" 2>/dev/null || true; exit 1; }
+
+# want CODE LINES PATTERN ARGUMENT...: exit code, lines on stderr, a pattern there.
+want ()
+{
+    code=$1 lines=$2 pattern=$3
+    shift 3
+    got=0
+    timeout 10 "$ctl" "$@" >"$tmp/out" 2>"$tmp/err" || got=$?
+    [ "$got" -eq "$code" ] || fail "detentctl $*: exit $got, not $code"
+    [ "$lines" = any ] || [ "$(wc -l < "$tmp/err")" -eq "$lines" ] \
+        || fail "detentctl $*: not $lines lines on stderr"
+    [ -z "$pattern" ] || grep -q -e "$pattern" "$tmp/err" || fail "detentctl $*: no '$pattern'"
+    checks=$((checks + 1))
+}
+
+# Help of each command, with nothing on stderr; its first line is the usage.
+"$ctl" --help | sed -n '/^Commands:/,/^$/s/^  \([a-z]*\( [a-z]\{2,\}\)\{0,1\}\)  .*/\1/p' > "$tmp/commands"
+[ "$(wc -l < "$tmp/commands")" -ge 17 ] || fail "only $(wc -l < "$tmp/commands") commands in --help"
+while read -r command; do
+    # shellcheck disable=SC2086 # a command may be two words
+    want 0 0 '' $command --help
+    grep -q "^usage: detentctl $command \[OPTION\]" "$tmp/out" || fail "usage of $command"
+done < "$tmp/commands"
+want 0 0 '' --help
+want 0 0 '' --version
+
+# Usage.
+want 2 1 'no command given'
+want 2 1 "did you mean 'status'" statsu
+want 2 1 "unknown command 'frobnicate'" frobnicate
+want 2 1 "did you mean 'trace submit'" trace submti
+want 2 1 'one more word' trace
+want 2 1 "did you mean '--strict'" solve x.yaml --strcit
+want 2 1 "unknown option '-x'" solve -x
+want 2 1 'takes an argument: ADDRESS' status --endpoint
+want 2 1 'takes no argument' status --json=yes
+want 2 1 'argument missing: FILE' solve
+want 2 1 "unexpected argument 'b'" solve a b
+want 2 1 '--workload NAME is missing' tune --deployment a
+want 2 1 'is not a name' fetch --deployment 'A B' --workload c
+want 2 1 'is not a number' attach seven
+want 2 1 'whole number' log --limit -1
+want 2 1 'number of seconds' status --timeout soon
+want 2 1 '64 hex digits' tune --deployment a --workload b --trace 12
+want 2 1 'hex digits of a digest' show xyz
+want 2 1 'takes a PREFIX, or' show
+want 2 1 'message is empty' commit --deployment a --workload b -m ''
+want 2 1 'there is one for bash' completion fish
+
+# The daemon is not there: at once, not after a timeout.
+for command in status jobs log 'attach 1' 'cancel 1' 'trace list' 'pins host-small' \
+    'fetch --deployment a --workload b' 'commit --deployment a --workload b -m x' \
+    'tune --deployment a --workload b' "solve $host"; do
+    # shellcheck disable=SC2086 # split on purpose
+    want 3 1 'detentd does not answer' --timeout 5 $command
+done
+# shellcheck disable=SC2016
+want 3 1 'write ipc://' status --endpoint http://x
+
+# Files.
+want 4 1 'No such file' solve "$tmp/none.yaml"
+want 4 1 'No such file' trace show "$tmp/none.dtrace"
+want 4 1 'No such file' trace submit "$tmp/none.dtrace" --workload a
+printf 'version: 1\nname: [unclosed\n' > "$tmp/broken.yaml"
+want 2 1 'broken.yaml:[0-9]*:[0-9]*: ' solve "$tmp/broken.yaml"
+want 2 1 'broken.yaml:[0-9]*:[0-9]*: ' deployment check "$tmp/broken.yaml"
+sed 's/^model:/modle:/' "$host" > "$tmp/key.yaml"
+want 2 1 "modle" deployment check "$tmp/key.yaml"
+sed 's/attention\.py/nowhere.py/' "$host" > "$tmp/program.yaml"
+want 4 1 'nowhere.py of attention/decoder is neither' solve "$tmp/program.yaml"
+mkdir "$tmp/beside"
+cp "$host" "$tmp/beside/d.yaml"
+sed 's/^    block_n = 128/    while True: pass/; s/block_n = 128/block_n = missing_name/' \
+    "$DETENT_PROGRAMS/attention.py" > "$tmp/beside/attention.py"
+want 2 any '^ *^' deployment check "$tmp/beside/d.yaml"
+grep -q 'attention.py:[0-9]*:[0-9]*: ' "$tmp/err" || fail "a program's error has no place"
+printf 'a: \033[31m\007x\n' > "$tmp/beside/evil.yaml"
+want 2 any '' deployment check "$tmp/beside/evil.yaml"
+! grep -q "$(printf '\033')" "$tmp/err" || fail "a control character was printed raw"
+
+# JSON: parses, also when it is an error, which has its code and name.
+json () { "$PYTHON3" -c 'import json,sys; o=json.load(sys.stdin); assert o["version"]==1; '"$1" < "$tmp/out" \
+    || fail "JSON: $1"; checks=$((checks + 1)); }
+want 3 1 '' status --json
+json 'assert o["error"]["name"]=="unreachable" and o["error"]["exit"]==3'
+want 2 1 '' --json frobnicate
+json 'assert o["error"]["name"]=="usage"'
+want 2 1 '' frobnicate --json
+json 'assert o["error"]["name"]=="usage"'
+want 2 any '' deployment check --json "$tmp/beside/evil.yaml"
+json 'assert o["error"]["exit"]==2'
+want 0 0 '' deployment check --json "$host"
+json 'assert o["deployment"]=="host-small" and o["sites"][0]["family"]=="attention"'
+
+# Completion is a script that bash reads.
+want 0 0 '' completion bash
+if command -v bash >/dev/null; then
+    bash -n "$tmp/out" || fail "bash does not read its completion"
+    [ "$(bash -c '. "$0"; COMP_WORDS=(detentctl trace im); COMP_CWORD=2; _detentctl; echo "${COMPREPLY[@]}"' "$tmp/out")" = import ] \
+        || fail "completion of 'trace im'"
+    [ "$(bash -c '. "$0"; COMP_WORDS=(detentctl st); COMP_CWORD=1; _detentctl; echo "${COMPREPLY[@]}"' "$tmp/out")" = status ] \
+        || fail "completion of 'st'"
+    [ "$(bash -c '. "$0"; COMP_WORDS=(detentctl solve --st); COMP_CWORD=2; _detentctl; echo "${COMPREPLY[@]}"' "$tmp/out")" = --strict ] \
+        || fail "completion of 'solve --st'"
+fi
+# Output that cannot be written is an error.
+if [ -e /dev/full ]; then
+    got=0
+    "$ctl" --help > /dev/full 2>"$tmp/err" || got=$?
+    [ "$got" -eq 10 ] || fail "--help > /dev/full: exit $got"
+fi
+echo "ctl-usage: $checks checks"
