@@ -299,38 +299,67 @@ static int operands_fit (const struct dt_graph *g, const struct dt_node *n)
 static int row_fits (const struct dt_graph *g, const struct dt_node *n, uint32_t id)
 {
     switch (n->op) {
-    case DT_OP_INPUT: return n->imm < g->n_inputs && g->input[n->imm].node == id;
-    case DT_OP_KNOB: return n->imm < g->n_knobs && g->knob[n->imm].node == id;
-    case DT_OP_PIN: return n->imm < g->n_pins && g->pin[n->imm].node == id;
-    default: return 1;
+    case DT_OP_CONST:
+        return n->type != DT_TYPE_BOOL || n->imm == 0 || n->imm == 1;
+    case DT_OP_INPUT:
+        return n->imm >= 0 && n->imm < g->n_inputs && g->input[n->imm].node == id
+               && g->input[n->imm].type == n->type;
+    case DT_OP_KNOB:
+        return n->imm >= 0 && n->imm < g->n_knobs && g->knob[n->imm].node == id
+               && g->knob[n->imm].type == n->type;
+    case DT_OP_PIN:
+        return n->imm >= 0 && n->imm < g->n_pins && g->pin[n->imm].node == id
+               && g->pin[n->imm].type == n->type;
+    default:
+        return 1;
     }
+}
+
+static int node_fits (const struct dt_graph *g, uint32_t i)
+{
+    const struct dt_node *n = &g->node[i];
+    uint32_t args[3];
+    int k;
+
+    if (n->op >= DT_OP_COUNT || !result_fits (n))
+        return 0;
+    for (k = dt_node_args (n, args); k-- > 0;)
+        if (args[k] >= i)
+            return 0;
+    if (n->guard != DT_NODE_NONE
+        && (n->guard >= i || g->node[n->guard].type != DT_TYPE_BOOL || !dt_node_faults (n)))
+        return 0;
+    return operands_fit (g, n) && row_fits (g, n, i)
+           && (n->span < g->n_spans || g->n_spans == 0);
+}
+
+static int is_bool (const struct dt_graph *g, uint32_t node)
+{
+    return node < g->n_nodes && g->node[node].type == DT_TYPE_BOOL;
+}
+
+int dt_graph_valid (const struct dt_graph *g)
+{
+    uint32_t i;
+
+    for (i = 0; i < g->n_nodes; i++)
+        if (!node_fits (g, i))
+            return 0;
+    for (i = 0; i < g->n_conds; i++)
+        if (!is_bool (g, g->cond[i].value)
+            || (g->cond[i].guard != DT_NODE_NONE && !is_bool (g, g->cond[i].guard)))
+            return 0;
+    for (i = 0; i < g->n_points; i++)
+        if (g->point[i].node >= g->n_nodes
+            || g->node[g->point[i].node].type != g->point[i].type)
+            return 0;
+    return 1;
 }
 
 void dt_graph_check (const struct dt_graph *g)
 {
-    uint32_t i, args[3];
-    int k, j;
-
-    for (i = 0; i < g->n_nodes; i++) {
-        const struct dt_node *n = &g->node[i];
-
-        assert (n->op < DT_OP_COUNT && result_fits (n));
-        k = dt_node_args (n, args);
-        for (j = 0; j < k; j++)
-            assert (args[j] < i);
-        assert (operands_fit (g, n) && row_fits (g, n, i));
-        assert (n->guard == DT_NODE_NONE
-                || (n->guard < i && g->node[n->guard].type == DT_TYPE_BOOL
-                    && dt_node_faults (n)));
-        assert (n->span < g->n_spans || g->n_spans == 0);
-    }
-    for (i = 0; i < g->n_conds; i++)
-        assert (g->cond[i].value < g->n_nodes
-                && g->node[g->cond[i].value].type == DT_TYPE_BOOL
-                && (g->cond[i].guard == DT_NODE_NONE || g->cond[i].guard < g->n_nodes));
-    for (i = 0; i < g->n_points; i++)
-        assert (g->point[i].node < g->n_nodes
-                && g->node[g->point[i].node].type == g->point[i].type);
+    assert (dt_graph_valid (g));
+    (void)g;
 }
 
 static void dump_leaf (const struct dt_graph *g, const struct dt_node *n, struct dt_buf *out)

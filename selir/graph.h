@@ -161,7 +161,9 @@ int dt_graph_like (const struct dt_graph *g, struct dt_graph **ret, struct dt_er
 /* Operands of a node, in order; returns how many. */
 int dt_node_args (const struct dt_node *n, uint32_t args[3]);
 
-/* Assert, in debug builds, that operands precede, types fit, and ids are in range. */
+/* 1 if operands precede, types fit, and ids are in range: what every reader of a
+ * graph relies on.  Builders assert it with dt_graph_check. */
+int dt_graph_valid (const struct dt_graph *g);
 void dt_graph_check (const struct dt_graph *g);
 
 /* 1 if the value raises where its guard is true: partial and not safe. */

@@ -1,9 +1,22 @@
 # solver/: from a graph to pins.
 noinst_LTLIBRARIES += libdtsolver.la
 libdtsolver_la_SOURCES = \
+	solver/batch.c solver/batch.h \
+	solver/candidates.c solver/candidates.h \
 	solver/cut.c solver/cut.h \
+	solver/default.c \
 	solver/deployment.c solver/deployment.h \
+	solver/encode.c \
+	solver/explain.c solver/explain.h \
+	solver/key.c \
+	solver/reach.c solver/reach.h \
+	solver/read.c solver/read.h \
+	solver/residual.c solver/residual.h \
+	solver/site.c solver/site.h \
+	solver/solution.c solver/solution.h \
+	solver/solve.c solver/solve.h \
 	solver/suggest.c solver/suggest.h \
+	solver/vra.c solver/vra.h \
 	solver/yaml.c solver/yaml.h
 libdtsolver_la_CFLAGS = $(AM_CFLAGS) $(YAML_CFLAGS)
 libdtsolver_la_LIBADD = libdtselir.la libdtbase.la $(YAML_LIBS)

@@ -1,0 +1,133 @@
+/* solver/key.c - what a solve is stored under. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/canon.h"
+#include "base/mem.h"
+#include "solver/solve.h"
+
+static int by_fact (const void *a, const void *b)
+{
+    return strcmp ((*(const struct dt_fact *const *)a)->name,
+                   (*(const struct dt_fact *const *)b)->name);
+}
+
+static int by_source (const void *a, const void *b)
+{
+    return strcmp ((*(const struct dt_source *const *)a)->name,
+                   (*(const struct dt_source *const *)b)->name);
+}
+
+static int by_text (const void *a, const void *b)
+{
+    return strcmp (*(const char *const *)a, *(const char *const *)b);
+}
+
+/* Pointers to n items of `size` bytes, in order; NULL out of memory. */
+static void *sorted (const void *item, size_t n, size_t size,
+                     int (*compare) (const void *, const void *))
+{
+    const char **p = dt_calloc (n, sizeof *p);
+    size_t i;
+
+    if (!p)
+        return NULL;
+    for (i = 0; i < n; i++)
+        p[i] = (const char *)item + i * size;
+    qsort (p, n, sizeof *p, compare);
+    return p;
+}
+
+static int put_claims (const struct dt_solve_options *o, struct dt_canon *c)
+{
+    const char **claim = dt_memdup (o->claim, o->n_claims * sizeof *claim);
+    size_t i;
+
+    if (o->n_claims && !claim)
+        return -ENOMEM;
+    if (o->n_claims)
+        qsort (claim, o->n_claims, sizeof *claim, by_text);
+    dt_canon_key (c, "claims");
+    dt_canon_list (c);
+    for (i = 0; i < o->n_claims; i++)
+        dt_canon_str (c, claim[i]);
+    dt_canon_end (c);
+    dt_free (claim);
+    return 0;
+}
+
+static int put_facts (const struct dt_solve_key *k, struct dt_canon *c)
+{
+    const struct dt_fact **fact = sorted (k->fact, k->n_facts, sizeof *k->fact, by_fact);
+    size_t i;
+
+    if (!fact)
+        return -ENOMEM;
+    dt_canon_key (c, "facts");
+    dt_canon_list (c);
+    for (i = 0; i < k->n_facts; i++) {
+        dt_canon_map (c);
+        dt_canon_kint (c, "kind", fact[i]->kind);
+        dt_canon_kstr (c, "name", fact[i]->name);
+        if (fact[i]->kind == DT_FACT_STR)
+            dt_canon_kstr (c, "value", fact[i]->s);
+        else
+            dt_canon_kint (c, "value", fact[i]->i);
+        dt_canon_end (c);
+    }
+    dt_canon_end (c);
+    dt_free (fact);
+    return 0;
+}
+
+/* The program first, then the rest by name. */
+static int put_sources (const struct dt_solve_key *k, struct dt_canon *c)
+{
+    size_t i, rest = k->n_sources ? k->n_sources - 1 : 0;
+    const struct dt_source **source = sorted (k->source + (rest < k->n_sources), rest,
+                                              sizeof *k->source, by_source);
+
+    if (!source)
+        return -ENOMEM;
+    dt_canon_key (c, "sources");
+    dt_canon_list (c);
+    for (i = 0; i < k->n_sources; i++) {
+        const struct dt_source *x = i ? source[i - 1] : k->source;
+
+        dt_canon_map (c);
+        dt_canon_kstr (c, "name", x->name);
+        dt_canon_kbytes (c, "text", x->text, x->len);
+        dt_canon_end (c);
+    }
+    dt_canon_end (c);
+    dt_free (source);
+    return 0;
+}
+
+int dt_solve_digest (const struct dt_solve_key *key, struct dt_digest *ret,
+                     struct dt_err *reterr)
+{
+    struct dt_canon c;
+    int r = -ENOMEM;
+
+    dt_canon_init (&c);
+    dt_canon_map (&c);
+    if (put_claims (&key->options, &c) < 0 || put_facts (key, &c) < 0)
+        goto fail;
+    dt_canon_kint (&c, "no_free", key->options.no_free != 0);
+    dt_canon_kbytes (&c, "parameters", key->parameters.bytes, sizeof key->parameters.bytes);
+    dt_canon_kstr (&c, "site", key->options.site ? key->options.site : "");
+    dt_canon_kint (&c, "solver", DT_SOLVER_VERSION);
+    if (put_sources (key, &c) < 0)
+        goto fail;
+    dt_canon_kint (&c, "strict", key->options.strict != 0);
+    dt_canon_end (&c);
+    if ((r = dt_canon_finish (&c)) == 0)
+        *ret = dt_digest_of ("solve", c.buf.data, c.buf.len);
+fail:
+    dt_canon_done (&c);
+    if (r == -DT_ELIMIT)
+        return dt_err_set (reterr, r, "the sources are too large to be named");
+    return r < 0 ? dt_err_nomem (reterr) : 0;
+}

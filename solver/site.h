@@ -1,0 +1,38 @@
+/* solver/site.h - a deployment's site, solved from its program's text.
+ * Uses: solver/deployment.h, solver/solve.h, selir/program.h.  Used by: detentd,
+ * detentctl. */
+#ifndef DT_SOLVER_SITE_H
+#define DT_SOLVER_SITE_H
+
+#include "solver/deployment.h"
+#include "solver/solve.h"
+
+struct dt_site_options {
+    int strict, no_free;         /* as in dt_solve_options                       */
+    struct dt_digest parameters; /* of the backend's parameter schema; zero: none */
+};
+
+/* Refuse facts of a site that neither the program's Facts record nor the backend's
+ * family (its fact names, asked[n_asked]) asks for.  Limits may hold more.
+ *   -DT_EINPUT, with a suggestion */
+int dt_site_check (const struct dt_site *site, const struct dt_program *p,
+                   const char *const *asked, size_t n_asked, struct dt_err *reterr);
+
+/* Specialise a program to those of a site's facts that its Facts record names.
+ *   -DT_EINPUT  the program is of another family, or as dt_program_specialise */
+int dt_site_specialise (const struct dt_site *site, const struct dt_program *p,
+                        struct dt_graph **ret, struct dt_err *reterr);
+
+/* The key of a site's solve.  `source` holds the site's program and all that it
+ * imports, in any order; a source that is not imported only costs a miss.
+ *   -DT_ENOTFOUND  the program is not among the sources */
+int dt_site_key (const struct dt_deployment *d, size_t site, const struct dt_source *source,
+                 size_t n_sources, const struct dt_site_options *options,
+                 struct dt_digest *ret, struct dt_err *reterr);
+
+/* Parse, specialise and solve.  *ret_key (may be NULL) is dt_site_key's. */
+int dt_site_solve (const struct dt_deployment *d, size_t site, const struct dt_source *source,
+                   size_t n_sources, const struct dt_site_options *options,
+                   struct dt_solution **ret, struct dt_digest *ret_key, struct dt_err *reterr);
+
+#endif
