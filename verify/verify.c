@@ -9,6 +9,7 @@
 
 #include "base/buf.h"
 #include "base/file.h"
+#include "config.h"
 
 #define ERR(e) ((struct detent_error *)(e)) /* one line of one size in both */
 _Static_assert (sizeof (struct detent_error) == sizeof (struct dt_err), "one error type");
@@ -211,13 +212,14 @@ static const char usage[] =
     "  --seed N            choose other calls, batches and data\n"
     "  --units N           worker threads of the backend; default: as the tuple says\n"
     "  --json              the result as one JSON object\n"
-    "  --help              this text\n"
+    "  --help, --version   this text; the version\n"
     "\n"
     "Exit status: 0 Detent changed no row; 1 it changed some; 2 usage or content;\n"
     "3 detentd does not answer; 4 not found; 5 refused; 8 nothing to compare;\n"
     "9 another backend than the tuple's; 10 a kernel or the system failed.\n";
 
-enum { ENDPOINT = 1000, DEPLOYMENT, WORKLOAD, SITE, TRACE, BACKEND, ROWS, SEED, UNITS, JSON, HELP };
+enum { ENDPOINT = 1000, DEPLOYMENT, WORKLOAD, SITE, TRACE, BACKEND, ROWS, SEED, UNITS, JSON, HELP,
+       RELEASE };
 static const struct option options[] = {
     { "endpoint", required_argument, NULL, ENDPOINT },
     { "deployment", required_argument, NULL, DEPLOYMENT },
@@ -230,6 +232,7 @@ static const struct option options[] = {
     { "units", required_argument, NULL, UNITS },
     { "json", no_argument, NULL, JSON },
     { "help", no_argument, NULL, HELP },
+    { "version", no_argument, NULL, RELEASE },
     { NULL, 0, NULL, 0 },
 };
 
@@ -260,6 +263,7 @@ static int parse (int argc, char **argv, struct arguments *a)
         case UNITS: bad |= number (optarg, UINT32_MAX, &a->units); a->has_units = 1; break;
         case JSON: a->json = 1; break;
         case HELP: fputs (usage, stdout); return 1;
+        case RELEASE: puts ("detent-verify " PACKAGE_VERSION); return 1;
         default: bad = 1; break;
         }
     if (!bad && optind == argc && a->deployment && a->workload && a->trace && a->backend)
