@@ -12,7 +12,13 @@ libdtselir_la_SOURCES = \
 	selir/emit.c selir/emit.h \
 	selir/graph.c selir/graph.h \
 	selir/interval.c \
-	selir/range.c selir/range.h selir/range_int.h
+	selir/pass_algebra.c \
+	selir/pass_fold.c \
+	selir/pass_path.c \
+	selir/pass_range.c \
+	selir/pass_select.c \
+	selir/range.c selir/range.h selir/range_int.h \
+	selir/simplify.c selir/simplify.h selir/simplify_int.h
 libdtselir_la_LIBADD = libdtvm.la libdtbase.la
 
 # The front end: from source text to a graph.

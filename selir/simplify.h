@@ -31,10 +31,17 @@ enum dt_pass_bit {
  *           node id).  Used to make residual graphs.
  *   faults  1: values that may fault are kept even where nothing else needs them
  *           (the meaning under CPython); 0: only what points and conditions need
+ *           A condition that can never fail is dropped (by DEAD).
  *   ret_map owned by the caller (dt_free), [g->n_nodes]: id in *ret of the value
  *           that each node became, DT_NODE_NONE if it was dropped */
 int dt_simplify (const struct dt_graph *g, unsigned passes, const uint32_t *subst, int faults,
                  struct dt_graph **ret, uint32_t **ret_map, struct dt_err *reterr);
+
+/* Rounds over the graph until nothing changes; the graph after the last one is right
+ * too, if not the smallest. */
+#define DT_SIMPLIFY_MAX_ROUNDS 16
+
+const char *dt_pass_name (unsigned bit); /* "fold"; NULL if there is none */
 
 /* Replace pins and knobs by constants and simplify: pin[i] for g->pin[i], knob[i]
  * for g->knob[i]; either may be NULL (left symbolic). */
