@@ -1,33 +1,17 @@
 /* detentctl/cmd_deployment_check.c - is a deployment file good? */
 #include <inttypes.h>
-#include <string.h>
 
 #include "base/mem.h"
 #include "detentctl/collect.h"
 #include "detentctl/commands.h"
 #include "detentctl/print.h"
 #include "selir/program.h"
+#include "solver/site.h"
 
 static const struct dt_ctl_option options[] = {
     { "programs", 0, "FOLDER", "where programs are that are not beside FILE" },
     { 0 },
 };
-
-static int specialise (const struct dt_site *site, const struct dt_program *program,
-                       struct dt_graph **ret, struct dt_err *reterr)
-{
-    struct dt_fact *fact = dt_calloc (site->n_facts, sizeof *fact);
-    size_t n;
-    int r;
-
-    if (!fact)
-        return dt_err_nomem (reterr);
-    n = dt_collected_facts (site, program, fact);
-    if ((r = dt_program_specialise (program, fact, n, ret, reterr)) == -DT_EINPUT)
-        dt_err_prefix (reterr, r, "%s/%s", site->family, site->site);
-    dt_free (fact);
-    return r;
-}
 
 /* Specialise one site's program on its facts: *ret values. */
 static int check_site (const struct dt_collected *k, const struct dt_site *site, uint64_t *ret,
@@ -41,11 +25,7 @@ static int check_site (const struct dt_collected *k, const struct dt_site *site,
     if ((r = dt_program_parse (source, dt_collected_sources (k, site, source), &program, reterr))
         < 0)
         return r;
-    if (strcmp (dt_program_family (program), site->family))
-        r = dt_err_set (reterr, -DT_EINPUT, "%s selects for family %s, and site %s is of family %s",
-                        site->program, dt_program_family (program), site->site, site->family);
-    else
-        r = specialise (site, program, &graph, reterr);
+    r = dt_site_specialise (site, program, &graph, reterr);
     if (r == 0)
         *ret = graph->n_nodes;
     dt_graph_free (graph);

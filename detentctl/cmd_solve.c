@@ -3,11 +3,13 @@
 #include "detentctl/collect.h"
 #include "detentctl/commands.h"
 #include "detentctl/connect.h"
+#include "detentctl/offline.h"
 #include "detentctl/site.h"
 
 static const struct dt_ctl_option options[] = {
     { "strict", 0, NULL, "treat fields that are free by claim as binding" },
     { "no-free", 0, NULL, "treat all free fields as binding" },
+    { "offline", 0, NULL, "solve in this process; needs no daemon and stores nothing" },
     { "programs", 0, "FOLDER", "where programs are that are not beside FILE" },
     { 0 },
 };
@@ -34,6 +36,20 @@ static int ask (const struct dt_ctl *c, struct dt_collected *k, struct dt_err *r
     return 0;
 }
 
+static int offline (const struct dt_ctl *c, const struct dt_collected *k, struct dt_err *reterr)
+{
+    struct dt_offline o;
+    int r;
+
+    if ((r = dt_offline_solve (k, dt_ctl_flag (c, "strict"), dt_ctl_flag (c, "no-free"), &o,
+                               reterr))
+        < 0)
+        return r;
+    dt_site_print (c, o.reply.deployment, o.reply.site, o.reply.n_site, 0);
+    dt_offline_done (&o);
+    return 0;
+}
+
 static int run (const struct dt_ctl *c, struct dt_err *reterr)
 {
     struct dt_collected k;
@@ -41,7 +57,7 @@ static int run (const struct dt_ctl *c, struct dt_err *reterr)
 
     if ((r = dt_collect (c, c->arg[0], &k, reterr)) < 0)
         return r;
-    r = ask (c, &k, reterr);
+    r = dt_ctl_flag (c, "offline") ? offline (c, &k, reterr) : ask (c, &k, reterr);
     dt_collected_done (&k);
     return r;
 }

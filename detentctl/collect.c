@@ -240,22 +240,3 @@ size_t dt_collected_sources (const struct dt_collected *k, const struct dt_site 
     }
     return n;
 }
-
-static int asks_for (const struct dt_program *p, const char *fact)
-{
-    for (size_t i = 0; i < dt_program_facts (p); i++)
-        if (!strcmp (dt_program_fact (p, i), fact))
-            return 1;
-    return 0;
-}
-
-size_t dt_collected_facts (const struct dt_site *site, const struct dt_program *program,
-                           struct dt_fact *ret)
-{
-    size_t n = 0;
-
-    for (size_t i = 0; i < site->n_facts; i++)
-        if (i >= site->n_limits || asks_for (program, site->fact[i].name))
-            ret[n++] = site->fact[i];
-    return n;
-}

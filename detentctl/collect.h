@@ -39,9 +39,4 @@ void dt_collected_message (struct dt_collected *k, Detent__File *head, Detent__F
 size_t dt_collected_sources (const struct dt_collected *k, const struct dt_site *site,
                              struct dt_source *ret);
 
-/* The facts for a program: those of the site, but for limits that it does not ask
- * for.  `ret` has room for site->n_facts. */
-size_t dt_collected_facts (const struct dt_site *site, const struct dt_program *program,
-                           struct dt_fact *ret);
-
 #endif

@@ -27,6 +27,7 @@ libdtctl_la_SOURCES = \
 	detentctl/help.c \
 	detentctl/job.c detentctl/job.h \
 	detentctl/job_view.c \
+	detentctl/offline.c detentctl/offline.h \
 	detentctl/options.c detentctl/options.h \
 	detentctl/print.c detentctl/print.h \
 	detentctl/progress.c detentctl/progress.h \
