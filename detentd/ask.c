@@ -6,6 +6,7 @@
 #include <zmq.h>
 
 #include "base/mem.h"
+#include "detentd/solving.h"
 
 static int call_task (struct dt_store *s, void *ctx, struct dt_err *reterr)
 {
@@ -98,6 +99,8 @@ void dt_ask_finish (struct dt_ask *a, int r, const struct dt_err *err)
 void dt_ask_free (struct dt_ask *a)
 {
     dt_job_free (a->job);
+    if (a->solving)
+        dt_solving_done (a->solving);
     if (a->rq)
         detent__request__free_unpacked (a->rq, NULL);
     dt_arena_done (&a->arena);
@@ -239,6 +242,11 @@ ProtobufCBinaryData dt_ask_bytes (struct dt_ask *a, const void *data, size_t n)
 ProtobufCBinaryData dt_ask_digest (struct dt_ask *a, const struct dt_digest *digest)
 {
     return dt_ask_bytes (a, digest->bytes, sizeof digest->bytes);
+}
+
+struct dt_solving *dt_ask_solving (struct dt_ask *a)
+{
+    return a->solving = dt_arena_alloc (&a->arena, sizeof *a->solving);
 }
 
 int dt_ask_push (struct dt_ask *a, void ***items, size_t *n, void *item)

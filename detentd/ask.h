@@ -35,6 +35,7 @@ struct dt_ask {
     int r;        /* of the task, or of `after` */
     struct dt_err err;
     struct dt_job *job; /* tune: until the job is in the table */
+    struct dt_solving *solving; /* solve, pins: what the reply borrows from */
     ProtobufCAllocator allocator; /* into the arena: what it unpacks is not freed */
     struct dt_err warning; /* for the log; "" if none */
 };
@@ -68,6 +69,8 @@ int dt_check_digest (const char *field, ProtobufCBinaryData value, struct dt_dig
 /* Parts of replies, in the ask's arena.  NULL / data NULL: out of memory. */
 ProtobufCBinaryData dt_ask_bytes (struct dt_ask *a, const void *data, size_t n);
 ProtobufCBinaryData dt_ask_digest (struct dt_ask *a, const struct dt_digest *digest);
+/* A solving in the arena that lives as long as the ask; NULL: out of memory. */
+struct dt_solving *dt_ask_solving (struct dt_ask *a);
 /* Append to a pointer array in the arena that doubles; `*items` of n. */
 int dt_ask_push (struct dt_ask *a, void ***items, size_t *n, void *item);
 

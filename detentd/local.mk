@@ -4,6 +4,7 @@ libdtdaemon_la_SOURCES = \
 	detentd/ask.c detentd/ask.h \
 	detentd/commit.c detentd/commit.h \
 	detentd/daemon.c detentd/daemon.h \
+	detentd/describe.c detentd/describe.h \
 	detentd/dispatch.c detentd/dispatch.h \
 	detentd/jobs.c detentd/jobs.h \
 	detentd/key.c detentd/key.h \
@@ -15,10 +16,12 @@ libdtdaemon_la_SOURCES = \
 	detentd/req_commit.c \
 	detentd/req_fetch.c \
 	detentd/req_job.c \
+	detentd/req_solve.c \
 	detentd/req_status.c \
 	detentd/req_trace.c \
 	detentd/sd.c detentd/sd.h \
 	detentd/show.c detentd/show.h \
+	detentd/solving.c detentd/solving.h \
 	detentd/store.c detentd/store.h detentd/store_sql.h \
 	detentd/store_commit.c \
 	detentd/store_content.c \
@@ -29,7 +32,7 @@ libdtdaemon_la_CPPFLAGS = $(AM_CPPFLAGS) -DDT_BACKEND_DIR='"$(pkglibdir)"' \
 	-DDT_PROFILER='"$(libexecdir)/detent-profiler"'
 libdtdaemon_la_CFLAGS = $(AM_CFLAGS) $(PROTOBUF_C_CFLAGS) $(ZMQ_CFLAGS) $(SQLITE_CFLAGS) \
 	$(SODIUM_CFLAGS) $(SYSTEMD_CFLAGS)
-libdtdaemon_la_LIBADD = libdtproto.la libdttrace.la libdtbase.la \
+libdtdaemon_la_LIBADD = libdtsolver.la libdtproto.la libdttrace.la libdtbase.la \
 	$(ZMQ_LIBS) $(SQLITE_LIBS) $(SODIUM_LIBS) $(SYSTEMD_LIBS)
 
 bin_PROGRAMS += detentd/detentd

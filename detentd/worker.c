@@ -131,13 +131,14 @@ static int dead (struct dt_worker *w, int code, const char *doing, struct dt_err
                        WEXITSTATUS (w->status), doing);
 }
 
-static int check (Detent__WorkerReply *reply, const char *doing, struct dt_err *reterr)
+/* The worker's own text names the call. */
+static int check (Detent__WorkerReply *reply, struct dt_err *reterr)
 {
     if (reply->body_case != DETENT__WORKER_REPLY__BODY_ERROR)
         return 0;
     /* A code that is no error would read as success. */
     return dt_err_set (reterr, reply->error->code > 0 ? -reply->error->code : -DT_EWORKER,
-                       "%s: %s", doing, reply->error->text);
+                       "%s", reply->error->text);
 }
 
 int dt_worker_call (struct dt_worker *w, const Detent__WorkerRequest *rq, const char *doing,
@@ -166,7 +167,7 @@ int dt_worker_call (struct dt_worker *w, const Detent__WorkerRequest *rq, const 
         r = dt_err_set (reterr, -DT_EWORKER, "%s: the worker's reply is malformed", doing);
         goto fail;
     }
-    if ((r = check (reply, doing, reterr)) == 0)
+    if ((r = check (reply, reterr)) == 0)
         *ret = reply;
     else
         detent__worker_reply__free_unpacked (reply, NULL);

@@ -2,6 +2,7 @@
 #include <check.h>
 #include <errno.h>
 #include <signal.h>
+#include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -246,6 +247,144 @@ START_TEST (refused_commits)
     ck_assert_int_eq (rig_commit (&rig, "dep", "chat", &sampled, 1, NULL, &reply, &err), 0);
     ck_assert_int_eq (reply->commit->commit->sampled, 1);
     free_reply (reply);
+}
+END_TEST
+
+/* The sample deployment with its program, from the source tree; `deployment` and
+ * `program` replace their text if not NULL. */
+static int call_solve (const char *deployment, const char *program, Detent__Reply **ret,
+                       struct dt_err *err)
+{
+    const char *top = getenv ("top_srcdir");
+    char *yaml = dt_strf ("%s/deployments/host-small.yaml", top ? top : ".");
+    char *py = dt_strf ("%s/programs/detent/attention.py", top ? top : ".");
+    Detent__Request rq = DETENT__REQUEST__INIT;
+    Detent__SolveRequest solve = DETENT__SOLVE_REQUEST__INIT;
+    Detent__Deployment d = DETENT__DEPLOYMENT__INIT;
+    Detent__File file[2] = { DETENT__FILE__INIT, DETENT__FILE__INIT }, *programs = &file[1];
+    struct dt_buf text[2] = { { 0 }, { 0 } };
+    int r;
+
+    ck_assert_int_eq (dt_file_read (yaml, 1 << 20, &text[0], err), 0);
+    ck_assert_int_eq (dt_file_read (py, 1 << 20, &text[1], err), 0);
+    file[0].name = (char *)"host-small.yaml";
+    file[1].name = (char *)"attention.py";
+    for (int i = 0; i < 2; i++) {
+        const char *other = i ? program : deployment;
+
+        file[i].data = (ProtobufCBinaryData){ .len = text[i].len, .data = text[i].data };
+        if (other)
+            file[i].data = (ProtobufCBinaryData){ .len = strlen (other), .data = (uint8_t *)other };
+    }
+    d.file = &file[0];
+    d.program = &programs;
+    d.n_program = program && !*program ? 0 : 1;
+    solve.deployment = &d;
+    rq.body_case = DETENT__REQUEST__BODY_SOLVE;
+    rq.solve = &solve;
+    r = rig_call (&rig, &rq, ret, err);
+    dt_buf_done (&text[0]);
+    dt_buf_done (&text[1]);
+    dt_free (yaml);
+    dt_free (py);
+    return r;
+}
+
+static int call_pins (const char *deployment, Detent__Reply **ret, struct dt_err *err)
+{
+    Detent__Request rq = DETENT__REQUEST__INIT;
+    Detent__PinsRequest pins = DETENT__PINS_REQUEST__INIT;
+
+    pins.deployment = (char *)deployment;
+    rq.body_case = DETENT__REQUEST__BODY_PINS;
+    rq.pins = &pins;
+    return rig_call (&rig, &rq, ret, err);
+}
+
+static void has_pin (Detent__SiteSolution *s, const char *name)
+{
+    for (size_t i = 0; i < s->n_pin; i++)
+        if (strstr (s->pin[i]->name, name)) {
+            ck_assert_uint_gt (s->pin[i]->n_candidate, 1);
+            return;
+        }
+    ck_abort_msg ("no pin %s", name);
+}
+
+START_TEST (solves)
+{
+    Detent__Reply *first, *again, *reply;
+    struct dt_err err = { "" };
+    int r;
+
+    rig_start (&rig, DETENTD, NULL);
+    ck_assert_int_eq (call_pins ("host-small", &reply, &err), -DT_ENOTFOUND);
+    r = call_solve (NULL, NULL, &first, &err);
+    ck_assert_msg (r == 0, "%s", err.text);
+    ck_assert_str_eq (first->solve->deployment, "host-small");
+    ck_assert_uint_eq (first->solve->n_site, 1);
+    ck_assert_int_eq (first->solve->site[0]->cached, 0);
+    has_pin (first->solve->site[0], "block_n");
+    has_pin (first->solve->site[0], "split_stride");
+    ck_assert_int_eq (call_solve (NULL, NULL, &again, &err), 0);
+    ck_assert_int_eq (again->solve->site[0]->cached, 1);
+    ck_assert_mem_eq (again->solve->site[0]->key.data, first->solve->site[0]->key.data, 32);
+    ck_assert_uint_eq (again->solve->site[0]->assignments, first->solve->site[0]->assignments);
+    free_reply (first);
+    free_reply (again);
+    ck_assert_int_eq (call_pins ("host-small", &reply, &err), 0);
+    has_pin (reply->pins->site[0], "block_n");
+    free_reply (reply);
+    reply = ask_status ();
+    ck_assert_uint_eq (reply->status->cache_hits, 1);
+    ck_assert_uint_eq (reply->status->cache_misses, 1);
+    free_reply (reply);
+}
+END_TEST
+
+/* A damaged cache entry is a miss and a warning, never a wrong answer. */
+START_TEST (solves_again_when_the_cache_is_damaged)
+{
+    struct dt_err err = { "" };
+    struct dt_buf log = { 0 };
+    Detent__Reply *reply;
+    sqlite3 *db;
+
+    rig_start (&rig, DETENTD, NULL);
+    ck_assert_int_eq (call_solve (NULL, NULL, &reply, &err), 0);
+    free_reply (reply);
+    ck_assert_int_eq (rig_stop (&rig), 0);
+    ck_assert_int_eq (sqlite3_open (rig.database, &db), SQLITE_OK);
+    ck_assert_int_eq (sqlite3_exec (db, "UPDATE solution SET data = CAST (data || 'x' AS BLOB)",
+                                    NULL, NULL, NULL), SQLITE_OK);
+    sqlite3_close (db);
+    rig_start (&rig, DETENTD, NULL);
+    ck_assert_int_eq (call_pins ("host-small", &reply, &err), -DT_ECORRUPT);
+    ck_assert_int_eq (call_solve (NULL, NULL, &reply, &err), 0);
+    ck_assert_int_eq (reply->solve->site[0]->cached, 0);
+    free_reply (reply);
+    ck_assert_int_eq (call_pins ("host-small", &reply, &err), 0);
+    free_reply (reply);
+    ck_assert_int_eq (dt_file_read (rig.log, 1 << 20, &log, NULL), 0);
+    ck_assert (strstr (dt_buf_str (&log), "solved again"));
+    dt_buf_done (&log);
+}
+END_TEST
+
+START_TEST (refused_solves)
+{
+    struct dt_err err = { "" };
+    Detent__Reply *reply;
+
+    rig_start (&rig, DETENTD, NULL);
+    ck_assert_int_eq (call_solve ("name: [", NULL, &reply, &err), -DT_EINPUT);
+    ck_assert_msg (strstr (err.text, "host-small.yaml:"), "%s", err.text);
+    ck_assert_int_eq (call_solve ("", NULL, &reply, &err), -DT_EINPUT);
+    ck_assert_int_eq (call_solve (NULL, "def choose(:\n", &reply, &err), -DT_ESYNTAX);
+    ck_assert_msg (strstr (err.text, "attention.py:1"), "%s", err.text);
+    ck_assert_int_eq (call_solve (NULL, "", &reply, &err), -DT_ENOTFOUND); /* not sent */
+    ck_assert_msg (strstr (err.text, "attention.py"), "%s", err.text);
+    ck_assert_int_eq (call_pins ("host-small", &reply, &err), -DT_ENOTFOUND);
 }
 END_TEST
 
@@ -629,6 +768,9 @@ int main (void)
     tcase_add_test (tc, traces);
     tcase_add_test (tc, a_chain_of_commits);
     tcase_add_test (tc, refused_commits);
+    tcase_add_test (tc, solves);
+    tcase_add_test (tc, solves_again_when_the_cache_is_damaged);
+    tcase_add_test (tc, refused_solves);
     tcase_add_test (tc, ended_jobs);
     tcase_add_test (tc, malformed_frames);
     tcase_add_test (tc, mutated_frames);

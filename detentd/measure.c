@@ -1,0 +1,297 @@
+/* detentd/measure.c - the tuner's callbacks: the worker, and what it measured. */
+#include "detentd/measure.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/time.h"
+#include "detentd/daemon.h"
+#include "proto/wire.h"
+
+#define MAX_FACTS 64
+#define MAX_PARAMS 64
+
+/* Let the loop's thread kill this worker, or none. */
+static void set_worker (struct dt_measure *m, struct dt_worker *w)
+{
+    pthread_mutex_lock (&m->job->lock);
+    m->job->worker = w;
+    pthread_mutex_unlock (&m->job->lock);
+}
+
+/* A worker that was killed because its owner cancelled did not fail. */
+static int call (struct dt_measure *m, const Detent__WorkerRequest *rq, const char *doing,
+                 Detent__WorkerReply **ret, struct dt_err *reterr)
+{
+    int r;
+
+    if (atomic_load (&m->job->cancel))
+        return dt_err_set (reterr, -DT_ECANCELLED, "cancelled");
+    r = dt_worker_call (m->worker, rq, doing, ret, reterr);
+    if (r < 0 && atomic_load (&m->job->cancel))
+        r = dt_err_set (reterr, -DT_ECANCELLED, "cancelled");
+    return r;
+}
+
+static int put_backend (struct dt_store *s, void *ctx, struct dt_err *reterr)
+{
+    struct dt_measure *m = ctx;
+    struct dt_backend_row row = { .name = m->who->name, .build = m->who->build,
+                                  .libraries = m->who->libraries, .driver = m->who->driver,
+                                  .device = m->who->device, .clock = m->who->clock,
+                                  .units = m->who->units };
+
+    return dt_store_backend_put (s, &row, &m->backend, reterr);
+}
+
+int dt_measure_open (struct dt_measure *m, struct dt_job *job, const char *backend,
+                     uint32_t units, struct dt_err *reterr)
+{
+    Detent__WorkerRequest rq = DETENT__WORKER_REQUEST__INIT;
+    Detent__WorkerOpen open = DETENT__WORKER_OPEN__INIT;
+    const struct dt_options *o = job->d->options;
+    char *plugin;
+    int r;
+
+    m->job = job;
+    m->flushed_ns = dt_time_mono_ns ();
+    if (!dt_wire_name_ok (backend))
+        return dt_err_set (reterr, -DT_EINPUT, "backend '%s' is not a name", backend);
+    if (!(plugin = dt_strf ("%s/detent-backend-%s.so", o->backend_dir, backend)))
+        return dt_err_nomem (reterr);
+    open.backend = plugin;
+    open.units = units;
+    rq.body_case = DETENT__WORKER_REQUEST__BODY_OPEN;
+    rq.open = &open;
+    if ((r = dt_worker_new (o->profiler, &m->worker, reterr)) == 0) {
+        set_worker (m, m->worker);
+        r = call (m, &rq, plugin, &m->opened, reterr);
+    }
+    dt_free (plugin);
+    if (r < 0)
+        return r;
+    if (m->opened->body_case != DETENT__WORKER_REPLY__BODY_IDENTITY)
+        return dt_err_set (reterr, -DT_EWORKER, "the worker did not say who it is");
+    m->who = m->opened->identity;
+    return dt_pool_transact (job->d->writer, put_backend, m, reterr);
+}
+
+void dt_measure_close (struct dt_measure *m)
+{
+    if (m->job)
+        set_worker (m, NULL);
+    m->worker = dt_worker_free (m->worker);
+    if (m->opened)
+        detent__worker_reply__free_unpacked (m->opened, NULL);
+    m->opened = NULL;
+}
+
+static int put_pending (struct dt_store *s, void *ctx, struct dt_err *reterr)
+{
+    struct dt_measure *m = ctx;
+    int r;
+
+    for (size_t i = 0; i < m->n_pending; i++)
+        if ((r = dt_store_measurement_put (s, &m->pending[i], reterr)) < 0)
+            return r;
+    return 0;
+}
+
+int dt_measure_flush (struct dt_measure *m, struct dt_err *reterr)
+{
+    int r;
+
+    if (m->n_pending == 0)
+        return 0;
+    if ((r = dt_pool_transact (m->job->d->writer, put_pending, m, reterr)) < 0)
+        return r;
+    pthread_mutex_lock (&m->job->lock);
+    m->job->measurements += m->n_pending;
+    pthread_mutex_unlock (&m->job->lock);
+    m->n_pending = 0;
+    m->flushed_ns = dt_time_mono_ns ();
+    return 0;
+}
+
+/* A call in the worker's form; everything is borrowed. */
+struct message {
+    Detent__WorkerRequest rq;
+    Detent__WorkerCall call;
+    Detent__WorkerParam fact[MAX_FACTS], param[MAX_PARAMS];
+    Detent__WorkerParam *facts[MAX_FACTS], *params[MAX_PARAMS];
+    char doing[512];
+};
+
+static int add_facts (struct message *q, const struct dt_site *site, struct dt_err *reterr)
+{
+    for (size_t i = 0; i < site->n_facts; i++) {
+        Detent__WorkerParam *f;
+
+        if (site->fact[i].kind == DT_FACT_STR)
+            continue; /* a backend's facts are numbers */
+        if (q->call.n_fact == MAX_FACTS)
+            return dt_err_set (reterr, -DT_ELIMIT, "site %s: more than %d facts", site->site,
+                               MAX_FACTS);
+        f = &q->fact[q->call.n_fact];
+        detent__worker_param__init (f);
+        f->name = (char *)site->fact[i].name;
+        f->one = site->fact[i].i;
+        q->facts[q->call.n_fact++] = f;
+    }
+    q->call.fact = q->facts;
+    return 0;
+}
+
+static int add_params (struct message *q, const struct dt_tune_call *c, struct dt_err *reterr)
+{
+    if (c->n_params > MAX_PARAMS)
+        return dt_err_set (reterr, -DT_ELIMIT, "site %s: more than %d parameters", c->site,
+                           MAX_PARAMS);
+    for (size_t i = 0; i < c->n_params; i++) {
+        Detent__WorkerParam *p = &q->param[i];
+
+        detent__worker_param__init (p);
+        p->name = (char *)c->param[i].field;
+        p->one = c->param[i].one;
+        if (c->param[i].each) {
+            p->each = (int64_t *)c->param[i].each;
+            p->n_each = c->call.n_requests;
+        }
+        q->params[i] = p;
+    }
+    q->call.param = q->params;
+    q->call.n_param = c->n_params;
+    return 0;
+}
+
+/* "attention block_n=64 split_stride=256 tile_m=[4,...] (12 requests)" */
+static void say (struct message *q, const struct dt_tune_call *c)
+{
+    size_t n = 0, room = sizeof q->doing;
+    int k = snprintf (q->doing, room, "%s", c->family);
+
+    n = k > 0 ? (size_t)k : 0;
+    for (size_t i = 0; i < c->n_params && n < room; i++) {
+        const struct dt_tune_param *p = &c->param[i];
+
+        k = p->each ? snprintf (q->doing + n, room - n, " %s=[%lld%s]", p->field,
+                                c->call.n_requests ? (long long)p->each[0] : 0,
+                                c->call.n_requests > 1 ? ",..." : "")
+                    : snprintf (q->doing + n, room - n, " %s=%lld", p->field, (long long)p->one);
+        n += k > 0 ? (size_t)k : 0;
+    }
+    if (n < room)
+        snprintf (q->doing + n, room - n, " (%zu requests)", c->call.n_requests);
+}
+
+static int build (struct dt_measure *m, const struct dt_tune_call *c, int measure,
+                  struct message *q, struct dt_err *reterr)
+{
+    const struct dt_schema *schema = dt_schema_find (c->family);
+    int r;
+
+    memset (q, 0, sizeof *q);
+    detent__worker_request__init (&q->rq);
+    detent__worker_call__init (&q->call);
+    if (!schema)
+        return dt_err_set (reterr, -DT_EINPUT, "unknown family %s", c->family);
+    q->call.family = (char *)c->family;
+    q->call.requests = (uint32_t)c->call.n_requests;
+    q->call.request = (int64_t *)c->call.request;
+    q->call.n_request = c->call.n_requests * schema->n_fields;
+    q->call.seed = (uint64_t *)c->id;
+    q->call.n_seed = c->call.n_requests;
+    q->call.repeats = 1;
+    q->rq.body_case = measure ? DETENT__WORKER_REQUEST__BODY_MEASURE
+                              : DETENT__WORKER_REQUEST__BODY_PLAN;
+    q->rq.plan = &q->call; /* the same member of the union as `measure` */
+    if ((r = add_facts (q, m->site, reterr)) < 0)
+        return r;
+    if ((r = add_params (q, c, reterr)) < 0)
+        return r;
+    say (q, c);
+    return 0;
+}
+
+static int on_plan (void *ctx, const struct dt_tune_call *c, uint64_t ret_launch[2],
+                    int *ret_unsupported, struct dt_err *reterr)
+{
+    Detent__WorkerReply *reply;
+    struct dt_measure *m = ctx;
+    struct message q;
+    int r;
+
+    if ((r = build (m, c, 0, &q, reterr)) < 0)
+        return r;
+    if ((r = call (m, &q.rq, q.doing, &reply, reterr)) == -DT_EUNSUPPORTED) {
+        *ret_unsupported = 1;
+        return 0;
+    }
+    if (r < 0)
+        return r;
+    if (reply->body_case == DETENT__WORKER_REPLY__BODY_PLAN) {
+        ret_launch[0] = reply->plan->launch_a;
+        ret_launch[1] = reply->plan->launch_b;
+        *ret_unsupported = 0;
+    } else
+        r = dt_err_set (reterr, -DT_EWORKER, "%s: the worker's reply is no plan", q.doing);
+    detent__worker_reply__free_unpacked (reply, NULL);
+    return r;
+}
+
+static int on_measure (void *ctx, const struct dt_tune_call *c, uint64_t *ret_ns,
+                       struct dt_err *reterr)
+{
+    Detent__WorkerReply *reply;
+    struct dt_measure *m = ctx;
+    struct message q;
+    int r;
+
+    if ((r = build (m, c, 1, &q, reterr)) < 0
+        || (r = call (m, &q.rq, q.doing, &reply, reterr)) < 0)
+        return r;
+    if (reply->body_case == DETENT__WORKER_REPLY__BODY_TIMES && reply->times->n_ns == 1
+        && reply->times->ns[0] > 0)
+        *ret_ns = reply->times->ns[0];
+    else
+        r = dt_err_set (reterr, -DT_EWORKER, "%s: the worker's reply is no time", q.doing);
+    detent__worker_reply__free_unpacked (reply, NULL);
+    return r;
+}
+
+static int on_progress (void *ctx, double fraction, double left_s, const char *what)
+{
+    struct dt_measure *m = ctx;
+    struct dt_job *j = m->job;
+
+    pthread_mutex_lock (&j->lock);
+    j->fraction = (m->done_sites + fraction) / m->sites;
+    /* what is known of this site, and as much for each that follows */
+    j->left_s = left_s < 0 ? -1 : left_s * (m->sites - m->done_sites);
+    snprintf (j->what, sizeof j->what, "%s/%s: %s", m->site->family, m->site->site, what);
+    j->changes++;
+    pthread_mutex_unlock (&j->lock);
+    return atomic_load (&j->cancel);
+}
+
+static int on_keep (void *ctx, size_t assignment, size_t index, uint64_t ns,
+                    struct dt_err *reterr)
+{
+    struct dt_measure *m = ctx;
+
+    m->pending[m->n_pending++] = (struct dt_measurement){
+        .job = m->job->id, .backend = m->backend, .solution = m->solution, .trace = m->trace,
+        .assignment = assignment, .call = index, .elapsed_ns = ns };
+    if (m->n_pending == DT_MEASURE_BATCH
+        || dt_time_mono_ns () - m->flushed_ns > DT_MEASURE_BATCH_NS)
+        return dt_measure_flush (m, reterr);
+    return 0;
+}
+
+struct dt_tune_hooks dt_measure_hooks (struct dt_measure *m)
+{
+    return (struct dt_tune_hooks){ .ctx = m, .plan = on_plan, .measure = on_measure,
+                                   .progress = on_progress, .keep = on_keep };
+}

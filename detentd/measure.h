@@ -1,0 +1,40 @@
+/* detentd/measure.h - the tuner's callbacks: the worker, and what it measured.
+ * Uses: detentd/worker.h, tuner/tune.h.  Used by: tuning.c. */
+#ifndef DT_DETENTD_MEASURE_H
+#define DT_DETENTD_MEASURE_H
+
+#include "detentd/jobs.h"
+#include "solver/deployment.h"
+#include "tuner/tune.h"
+
+/* Measurements are stored in one transaction per this many or this long, so that
+ * a sync of the disk (milliseconds) does not follow each call (microseconds). */
+#define DT_MEASURE_BATCH 256
+#define DT_MEASURE_BATCH_NS 250000000ull
+
+/* Belongs to the tuner's thread. */
+struct dt_measure {
+    struct dt_job *job;
+    struct dt_worker *worker;
+    Detent__WorkerReply *opened; /* holds the identity */
+    const Detent__WorkerIdentity *who;
+    int64_t backend; /* row of the store */
+    /* Of the site that is tuned now. */
+    const struct dt_site *site;
+    struct dt_digest solution, trace;
+    double done_sites, sites; /* for the fraction of the whole */
+    struct dt_measurement pending[DT_MEASURE_BATCH];
+    size_t n_pending;
+    uint64_t flushed_ns;
+};
+
+/* Start a worker, open the backend in it, and note who it is in the store. */
+int dt_measure_open (struct dt_measure *m, struct dt_job *job, const char *backend,
+                     uint32_t units, struct dt_err *reterr);
+/* Store what is pending; the job's counter then has it. */
+int dt_measure_flush (struct dt_measure *m, struct dt_err *reterr);
+void dt_measure_close (struct dt_measure *m);
+/* The callbacks, for the site that is set. */
+struct dt_tune_hooks dt_measure_hooks (struct dt_measure *m);
+
+#endif

@@ -1,0 +1,184 @@
+/* detentd/req_solve.c - solve and pins. */
+#include <errno.h>
+
+#include "base/time.h"
+#include "detentd/describe.h"
+#include "detentd/dispatch.h"
+#include "detentd/publish.h"
+#include "detentd/solving.h"
+
+/* From the JIT cache.  A damaged entry is a miss, with a warning. */
+static int cached (struct dt_ask *a, struct dt_store *s, struct dt_solved_site *site)
+{
+    struct dt_err err = { "" };
+    struct dt_canon_value v;
+    struct dt_buf b = { 0 };
+    int r;
+
+    if ((r = dt_store_solution_get (s, &site->key, &b, &site->solve_us, &err)) == 0
+        && (r = dt_canon_check (b.data, b.len, &v, &err)) == 0)
+        r = dt_solution_decode (v, &site->solution, &err);
+    if (r < 0 && r != -DT_ENOTFOUND)
+        dt_err_set (&a->warning, r, "solved again: %s", err.text);
+    site->cached = r == 0;
+    atomic_fetch_add (r == 0 ? &a->d->cache_hits : &a->d->cache_misses, 1);
+    dt_buf_done (&b);
+    return r == 0;
+}
+
+static int encode (struct dt_solved_site *site, struct dt_err *reterr)
+{
+    struct dt_canon c;
+    int r;
+
+    dt_canon_init (&c);
+    dt_solution_encode (site->solution, &c);
+    if ((r = dt_canon_finish (&c)) == 0) {
+        site->data = c.buf; /* moved */
+        return 0;
+    }
+    dt_canon_done (&c);
+    return r == -ENOMEM ? dt_err_nomem (reterr)
+                        : dt_err_set (reterr, r, "the solution is too large to store");
+}
+
+static int solve_site (struct dt_ask *a, struct dt_store *s, struct dt_solving *v, size_t i,
+                       struct dt_err *reterr)
+{
+    const Detent__SolveRequest *rq = a->rq->solve;
+    struct dt_site_options options = { .strict = rq->has_strict && rq->strict,
+                                       .no_free = rq->has_no_free && rq->no_free };
+    struct dt_solved_site *site = &v->site[i];
+    uint64_t start;
+    int r;
+
+    if ((r = dt_site_key (v->deployment, i, v->source, v->n_sources, &options, &site->key,
+                          reterr)) < 0)
+        return r;
+    if (cached (a, s, site))
+        return 0;
+    start = dt_time_mono_ns ();
+    if ((r = dt_site_solve (v->deployment, i, v->source, v->n_sources, &options, &site->solution,
+                            NULL, reterr)) < 0)
+        return r;
+    site->solve_us = (dt_time_mono_ns () - start) / 1000;
+    return encode (site, reterr);
+}
+
+/* In a transaction: the solutions that are new, and the deployment as solved. */
+static int put (struct dt_store *s, void *ctx, struct dt_err *reterr)
+{
+    struct dt_solving *v = ctx;
+    const struct dt_deployment *d = v->deployment;
+    struct dt_source_row *source = dt_arena_array (&v->arena, v->n_sources, sizeof *source);
+    struct dt_site_row *site = dt_arena_array (&v->arena, d->n_sites, sizeof *site);
+    struct dt_digest file;
+    int r;
+
+    if (!source || !site)
+        return dt_err_nomem (reterr);
+    if ((r = dt_store_blob_put (s, "deployment", v->file, v->n_file, &file, reterr)) < 0)
+        return r;
+    for (size_t i = 0; i < v->n_sources; i++) {
+        source[i].name = v->source[i].name;
+        if ((r = dt_store_blob_put (s, "source", v->source[i].text, v->source[i].len,
+                                    &source[i].digest, reterr)) < 0)
+            return r;
+    }
+    for (size_t i = 0; i < d->n_sites; i++) {
+        site[i] = (struct dt_site_row){ .family = d->site[i].family, .site = d->site[i].site,
+                                        .key = v->site[i].key };
+        if (!v->site[i].cached
+            && (r = dt_store_solution_put (s, &v->site[i].key, v->site[i].data.data,
+                                           v->site[i].data.len, v->site[i].solve_us, reterr)) < 0)
+            return r;
+    }
+    return dt_store_deployment_put (s, d->name, &file, source, v->n_sources, site, d->n_sites,
+                                    reterr);
+}
+
+static int describe (struct dt_arena *arena, const struct dt_solving *v,
+                     Detent__SiteSolution ***ret, size_t *ret_n, struct dt_err *reterr)
+{
+    size_t n = v->deployment->n_sites;
+    Detent__SiteSolution **site = dt_arena_array (arena, n, sizeof *site);
+
+    for (size_t i = 0; site && i < n; i++)
+        if (!(site[i] = dt_describe_site (arena, &v->site[i])))
+            return dt_err_nomem (reterr);
+    if (!site)
+        return dt_err_nomem (reterr);
+    *ret = site;
+    *ret_n = n;
+    return 0;
+}
+
+/* The reply borrows from the solving, which lives until the ask is released. */
+static int reply_solve (struct dt_ask *a, struct dt_solving *v, struct dt_err *reterr)
+{
+    Detent__SolveReply *reply = dt_arena_alloc (&a->arena, sizeof *reply);
+    int r;
+
+    if (!reply)
+        return dt_err_nomem (reterr);
+    detent__solve_reply__init (reply);
+    reply->deployment = (char *)v->deployment->name;
+    if ((r = describe (&a->arena, v, &reply->site, &reply->n_site, reterr)) < 0)
+        return r;
+    a->reply.body_case = DETENT__REPLY__BODY_SOLVE;
+    a->reply.solve = reply;
+    return 0;
+}
+
+static int solve (struct dt_ask *a, struct dt_store *s, struct dt_err *reterr)
+{
+    struct dt_solving *v = dt_ask_solving (a);
+    int r;
+
+    if (!v)
+        return dt_err_nomem (reterr);
+    if ((r = dt_solving_take (v, a->rq->solve->deployment, reterr)) < 0)
+        return r;
+    for (size_t i = 0; i < v->deployment->n_sites; i++)
+        if ((r = solve_site (a, s, v, i, reterr)) < 0)
+            return r;
+    if ((r = dt_pool_transact (a->d->writer, put, v, reterr)) < 0)
+        return r;
+    return reply_solve (a, v, reterr);
+}
+
+static void solved (struct dt_ask *a)
+{
+    dt_publish (a->d, "solve", &a->reply);
+}
+
+int dt_req_solve (struct dt_ask *a, struct dt_err *reterr)
+{
+    a->after = solved;
+    return dt_ask_crew (a, solve, reterr);
+}
+
+static int pins (struct dt_ask *a, struct dt_store *s, struct dt_err *reterr)
+{
+    Detent__PinsReply *reply = dt_arena_alloc (&a->arena, sizeof *reply);
+    struct dt_solving *v = dt_ask_solving (a);
+    int r;
+
+    if (!reply || !v)
+        return dt_err_nomem (reterr);
+    detent__pins_reply__init (reply);
+    reply->deployment = a->rq->pins->deployment;
+    if ((r = dt_solving_load (v, s, reply->deployment, reterr)) < 0
+        || (r = describe (&a->arena, v, &reply->site, &reply->n_site, reterr)) < 0)
+        return r;
+    a->reply.body_case = DETENT__REPLY__BODY_PINS;
+    a->reply.pins = reply;
+    return 0;
+}
+
+int dt_req_pins (struct dt_ask *a, struct dt_err *reterr)
+{
+    int r = dt_check_name ("deployment", a->rq->pins->deployment, reterr);
+
+    return r < 0 ? r : dt_ask_crew (a, pins, reterr);
+}

@@ -1,0 +1,42 @@
+/* detentd/solving.h - a deployment that travelled by content, with its programs.
+ * Uses: solver/, detentd/store.h.  Used by: req_solve.c, tuning.c. */
+#ifndef DT_DETENTD_SOLVING_H
+#define DT_DETENTD_SOLVING_H
+
+#include "detentd/store.h"
+#include "proto/detent.pb-c.h"
+#include "solver/deployment.h"
+#include "solver/site.h"
+#include "solver/solve.h"
+
+struct dt_solved_site {
+    struct dt_digest key;
+    struct dt_solution *solution;
+    int cached;
+    uint64_t solve_us;
+    struct dt_buf data; /* the solution's bytes, if it is new */
+};
+
+/* Zero-initialise; dt_solving_done whatever happened. */
+struct dt_solving {
+    struct dt_arena arena;
+    struct dt_deployment *deployment;
+    const void *file; /* borrowed, or in the arena */
+    size_t n_file;
+    struct dt_source *source; /* [n_sources] ascending by name */
+    size_t n_sources;
+    struct dt_solved_site *site; /* [deployment->n_sites] */
+};
+void dt_solving_done (struct dt_solving *v);
+
+/* Check names and sizes, and parse; the message is borrowed until done.
+ *   -DT_EINPUT, -DT_ELIMIT */
+int dt_solving_take (struct dt_solving *v, const Detent__Deployment *m, struct dt_err *reterr);
+/* The deployment's last solve, from the store, with its solutions.
+ *   -DT_ENOTFOUND  never solved      -DT_ECORRUPT  solve it again */
+int dt_solving_load (struct dt_solving *v, struct dt_store *s, const char *name,
+                     struct dt_err *reterr);
+/* Digest of what a site's program is made from: all sources, its own first. */
+struct dt_digest dt_solving_program (const struct dt_solving *v, const struct dt_site *site);
+
+#endif

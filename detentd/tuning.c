@@ -1,0 +1,328 @@
+/* detentd/tuning.c - a tune, on the tuner's thread. */
+#include "detentd/tuning.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/time.h"
+#include "detentd/daemon.h"
+#include "detentd/describe.h"
+#include "detentd/measure.h"
+#include "detentd/solving.h"
+#include "trace/dtrace.h"
+#include "tuner/tuple.h"
+
+struct site {
+    const struct dt_trace_site *trace;
+    struct dt_tune_result result;
+    struct dt_buf pinned;
+};
+struct tuning {
+    struct dt_job *job;
+    struct dt_solving solving;
+    struct dt_trace *trace;
+    struct site *site; /* [deployment->n_sites], in the solving's arena */
+    struct dt_measure measure;
+    struct dt_buf tuple; /* the tuple's bytes */
+    struct dt_tuple_row row;
+    Detent__JobReply reply;
+    char what[DT_JOB_WHAT];
+};
+
+static struct dt_deployment *deployment (const struct tuning *t)
+{
+    return t->solving.deployment;
+}
+
+static int load_trace (struct tuning *t, struct dt_store *s, struct dt_err *reterr)
+{
+    struct dt_buf b = { 0 };
+    int r = dt_store_blob_get (s, "trace", &t->job->trace, &b, reterr);
+
+    if (r == 0)
+        r = dt_trace_decode (b.data, b.len, &t->trace, reterr);
+    dt_buf_done (&b);
+    return r;
+}
+
+static const struct dt_trace_site *trace_site (const struct dt_trace *t,
+                                               const struct dt_site *site)
+{
+    for (size_t i = 0; i < t->n_sites; i++)
+        if (strcmp (t->site[i].family, site->family) == 0
+            && strcmp (t->site[i].site, site->site) == 0 && t->site[i].n_calls > 0)
+            return &t->site[i];
+    return NULL;
+}
+
+static int match_sites (struct tuning *t, struct dt_err *reterr)
+{
+    struct dt_deployment *d = deployment (t);
+
+    if (!(t->site = dt_arena_array (&t->solving.arena, d->n_sites, sizeof *t->site)))
+        return dt_err_nomem (reterr);
+    for (size_t i = 0; i < d->n_sites; i++)
+        if (!(t->site[i].trace = trace_site (t->trace, &d->site[i])))
+            return dt_err_set (reterr, -DT_EINPUT, "the trace (%s, of deployment '%s') has no "
+                               "calls of site %s/%s", t->trace->source, t->trace->deployment,
+                               d->site[i].family, d->site[i].site);
+    return 0;
+}
+
+/* The fact `units` of the first site: worker threads; 0 if there is none: all. */
+static uint32_t units (const struct dt_deployment *d)
+{
+    const struct dt_fact *f = d->n_sites ? dt_site_fact (&d->site[0], "units") : NULL;
+
+    return f && f->kind == DT_FACT_INT && f->i > 0 && f->i < 65536 ? (uint32_t)f->i : 0;
+}
+
+static int tune_site (struct tuning *t, size_t i, struct dt_err *reterr)
+{
+    const struct dt_job *j = t->job;
+    const struct dt_solution *solution = t->solving.site[i].solution;
+    struct dt_tune_options options = { .max_calls = j->max_calls, .budget_s = j->budget_s,
+                                       .exhaustive = j->exhaustive };
+    struct dt_tune_hooks hooks = dt_measure_hooks (&t->measure);
+    struct dt_tune_observations seen;
+    struct site *site = &t->site[i];
+    size_t incumbent;
+    int r;
+
+    t->measure.site = &deployment (t)->site[i];
+    t->measure.solution = t->solving.site[i].key;
+    t->measure.trace = j->trace;
+    t->measure.done_sites = (double)i;
+    if ((r = dt_tune_observe (solution, site->trace, &seen, reterr)) < 0)
+        return r;
+    r = dt_solution_default (solution, &seen.view, &incumbent, reterr);
+    dt_tune_observations_done (&seen);
+    if (r < 0)
+        return r;
+    if ((r = dt_tune_site (solution, site->trace, incumbent, &options, &hooks, &site->result,
+                           reterr)) < 0
+        || (r = dt_measure_flush (&t->measure, reterr)) < 0)
+        return r;
+    return dt_solution_selector (solution, site->result.chosen, &site->pinned, reterr);
+}
+
+/* Free fields that neither a certificate nor a claim covers, as a commit names them. */
+static int note_uncovered (struct tuning *t, struct dt_err *reterr)
+{
+    struct dt_arena *a = &t->solving.arena;
+    const char *all = "";
+
+    for (size_t i = 0; i < deployment (t)->n_sites; i++) {
+        const struct dt_solution *s = t->solving.site[i].solution;
+
+        if (s->verdict[t->site[i].result.chosen] == DT_SAMPLED)
+            t->row.sampled = 1;
+        for (size_t k = 0; k < s->n_points; k++)
+            if (s->point[k].is_free && !s->point[k].by_claim
+                && !(all = dt_arena_strf (a, "%s%s%s/%s.%s", all, *all ? ", " : "", s->family,
+                                          s->site, s->point[k].field)))
+                return dt_err_nomem (reterr);
+    }
+    t->row.uncovered = all;
+    return 0;
+}
+
+static int make_tuple (struct tuning *t, struct dt_err *reterr)
+{
+    const Detent__WorkerIdentity *who = t->measure.who;
+    struct dt_tuple_backend backend = { .name = who->name, .build = who->build,
+                                        .libraries = who->libraries, .driver = who->driver,
+                                        .device = who->device, .units = who->units };
+    size_t n = deployment (t)->n_sites;
+    struct dt_tuple_site *site = dt_arena_array (&t->solving.arena, n, sizeof *site);
+    int r;
+
+    if (!site)
+        return dt_err_nomem (reterr);
+    for (size_t i = 0; i < n; i++) {
+        const struct dt_solution *s = t->solving.site[i].solution;
+
+        site[i] = (struct dt_tuple_site){
+            .solution = s,
+            .assignment = t->site[i].result.chosen,
+            .program = dt_solving_program (&t->solving, &deployment (t)->site[i]),
+            .pinned = dt_digest_of ("selector", t->site[i].pinned.data, t->site[i].pinned.len),
+            .stock = dt_digest_of ("selector", s->stock.data, s->stock.len) };
+    }
+    t->row.deployment = t->job->deployment;
+    t->row.workload = t->job->workload;
+    if ((r = note_uncovered (t, reterr)) < 0)
+        return r;
+    return dt_tuple_encode (deployment (t), &backend, site, n, &t->tuple, &t->row.bits,
+                            &t->row.digest, reterr);
+}
+
+/* Everything up to the tuple's bytes; nothing of it is in the store yet. */
+static int tune (struct tuning *t, struct dt_store *s, struct dt_err *reterr)
+{
+    int r;
+
+    if ((r = dt_solving_load (&t->solving, s, t->job->deployment, reterr)) < 0
+        || (r = load_trace (t, s, reterr)) < 0 || (r = match_sites (t, reterr)) < 0
+        || (r = dt_measure_open (&t->measure, t->job, deployment (t)->backend,
+                                 units (deployment (t)), reterr)) < 0)
+        return r;
+    t->measure.sites = (double)deployment (t)->n_sites;
+    for (size_t i = 0; i < deployment (t)->n_sites; i++)
+        if ((r = tune_site (t, i, reterr)) < 0)
+            return r;
+    return make_tuple (t, reterr);
+}
+
+/* --- the end -------------------------------------------------------------------*/
+
+static int pack (struct tuning *t, enum dt_job_state state, int code, const char *what,
+                 struct dt_err *reterr)
+{
+    struct dt_job *j = t->job;
+    Detent__JobReply *r = &t->reply;
+
+    dt_job_describe (j, r, t->what);
+    r->state = (char *)dt_job_state_name (state);
+    r->what = (char *)what;
+    r->has_left_s = 0;
+    r->has_ended_ns = 1;
+    r->ended_ns = dt_time_wall_ns ();
+    r->has_code = code != 0;
+    r->code = -code;
+    if (state == DT_JOB_DONE) {
+        r->fraction = 1;
+        r->has_tuple = r->has_bits = 1;
+        r->tuple = (ProtobufCBinaryData){ DT_DIGEST_BYTES, t->row.digest.bytes };
+        r->bits = (ProtobufCBinaryData){ DT_DIGEST_BYTES, t->row.bits.bytes };
+        r->n_site = deployment (t)->n_sites;
+        if (!(r->site = dt_arena_array (&t->solving.arena, r->n_site, sizeof *r->site)))
+            return dt_err_nomem (reterr);
+        for (size_t i = 0; i < r->n_site; i++)
+            if (!(r->site[i] = dt_describe_result (&t->solving.arena,
+                                                   t->solving.site[i].solution,
+                                                   &t->site[i].result)))
+                return dt_err_nomem (reterr);
+    }
+    dt_free (j->result);
+    j->n_result = 0;
+    if (!(j->result = dt_calloc (detent__job_reply__get_packed_size (r), 1)))
+        return dt_err_nomem (reterr);
+    j->n_result = detent__job_reply__pack (r, j->result);
+    return 0;
+}
+
+static int put_end (struct tuning *t, struct dt_store *s, const struct dt_digest *tuple,
+                    struct dt_err *reterr)
+{
+    struct dt_job_row row = { .id = t->job->id, .state = t->reply.state, .what = t->reply.what,
+                              .code = t->reply.has_code ? t->reply.code : 0,
+                              .result = t->job->result, .n_result = t->job->n_result,
+                              .tuple = tuple, .ended_ns = t->reply.ended_ns };
+
+    return dt_store_job_end (s, &row, reterr);
+}
+
+/* In one transaction: selectors, tuple, and the job's end. */
+static int put_done (struct dt_store *s, void *ctx, struct dt_err *reterr)
+{
+    struct tuning *t = ctx;
+    size_t n = deployment (t)->n_sites;
+    struct dt_selector_row *row = dt_arena_array (&t->solving.arena, n, sizeof *row);
+    struct dt_digest digest;
+    int r;
+
+    if (!row)
+        return dt_err_nomem (reterr);
+    for (size_t i = 0; i < n; i++) {
+        const struct dt_solution *solution = t->solving.site[i].solution;
+
+        row[i].family = solution->family;
+        row[i].site = solution->site;
+        if ((r = dt_store_blob_put (s, "selector", t->site[i].pinned.data,
+                                    t->site[i].pinned.len, &row[i].pinned, reterr)) < 0
+            || (r = dt_store_blob_put (s, "selector", solution->stock.data,
+                                       solution->stock.len, &row[i].stock, reterr)) < 0)
+            return r;
+    }
+    if ((r = dt_store_blob_put (s, "tuple", t->tuple.data, t->tuple.len, &digest, reterr)) < 0
+        || (r = dt_store_tuple_put (s, &t->row, row, n, reterr)) < 0)
+        return r;
+    return put_end (t, s, &digest, reterr);
+}
+
+static int put_failed (struct dt_store *s, void *ctx, struct dt_err *reterr)
+{
+    return put_end (ctx, s, NULL, reterr);
+}
+
+static int put_running (struct dt_store *s, void *ctx, struct dt_err *reterr)
+{
+    return dt_store_job_start (s, ((struct dt_job *)ctx)->id, reterr);
+}
+
+static int succeed (struct tuning *t, struct dt_err *reterr)
+{
+    int r;
+
+    if ((r = pack (t, DT_JOB_DONE, 0, "", reterr)) < 0)
+        return r;
+    return dt_pool_transact (t->job->d->writer, put_done, t, reterr);
+}
+
+/* The clients are told even if the store cannot be; then the row stays unfinished
+ * and fails at the next start. */
+static void fail (struct tuning *t, enum dt_job_state state, int code, const struct dt_err *err)
+{
+    struct dt_err ignored;
+
+    if (pack (t, state, code, err->text, &ignored) == 0)
+        dt_pool_transact (t->job->d->writer, put_failed, t, &ignored);
+}
+
+static void done (struct tuning *t)
+{
+    dt_measure_close (&t->measure);
+    for (size_t i = 0; t->site && i < deployment (t)->n_sites; i++)
+        dt_buf_done (&t->site[i].pinned);
+    dt_buf_done (&t->tuple);
+    dt_trace_free (t->trace);
+    dt_solving_done (&t->solving);
+    dt_free (t);
+}
+
+static int run (struct tuning *t, struct dt_store *s, struct dt_err *reterr)
+{
+    struct dt_err ignored;
+    int r;
+
+    if (atomic_load (&t->job->cancel))
+        return dt_err_set (reterr, -DT_ECANCELLED, "cancelled");
+    if ((r = dt_pool_transact (t->job->d->writer, put_running, t->job, reterr)) < 0)
+        return r;
+    dt_job_move (t->job, DT_JOB_RUNNING);
+    if ((r = tune (t, s, reterr)) == 0)
+        return succeed (t, reterr);
+    dt_measure_flush (&t->measure, &ignored); /* what was measured stays */
+    return r;
+}
+
+void dt_tuning_run (struct dt_work *w, struct dt_store *s)
+{
+    struct dt_job *j = (struct dt_job *)w;
+    struct tuning *t = dt_calloc (1, sizeof *t);
+    struct dt_err err = { "" };
+    enum dt_job_state state;
+    int r;
+
+    if (!t)
+        return; /* no result: clients are told an error, the row fails at the next start */
+    t->job = j;
+    r = run (t, s, &err);
+    state = r == 0 ? DT_JOB_DONE : r == -DT_ECANCELLED ? DT_JOB_CANCELLED : DT_JOB_FAILED;
+    if (r < 0)
+        fail (t, state, r, &err);
+    dt_job_move (j, state);
+    done (t);
+}
