@@ -224,3 +224,11 @@ fuzz:
 ctl_tests = tests/ctl-man.sh tests/ctl-trace.sh tests/ctl-usage.sh
 dist_check_SCRIPTS += $(ctl_tests)
 TESTS += $(ctl_tests)
+# tuner/
+if HAVE_CHECK
+tuner_tests = tests/test_race
+check_PROGRAMS += $(tuner_tests)
+TESTS += $(tuner_tests)
+tests_test_race_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
+tests_test_race_LDADD = libdttuner.la $(CHECK_LIBS)
+endif

@@ -47,12 +47,18 @@ static int64_t attention_own (size_t q, const int64_t *request)
     return request[q == QUERY_LENGTH ? QUERY_LEN : KV_LEN];
 }
 
+/* Scores and their sums for each query token, and the reading of keys and values. */
+static double attention_work (const int64_t *request)
+{
+    return (1 + (double)request[QUERY_LEN]) * (1 + (double)request[KV_LEN]);
+}
+
 /* --- all families ---------------------------------------------------------- */
 
 static const struct dt_schema schemas[] = {
     { "attention", attention_field, sizeof attention_field / sizeof *attention_field,
       attention_quantity, sizeof attention_quantity / sizeof *attention_quantity,
-      attention_derive, attention_own },
+      attention_derive, attention_own, attention_work },
 };
 
 _Static_assert (ATTENTION_FIELDS <= DT_SCHEMA_MAX_FIELDS, "raise DT_SCHEMA_MAX_FIELDS");
@@ -89,4 +95,13 @@ int64_t dt_schema_own (const struct dt_schema *s, size_t q, const int64_t *reque
 {
     assert (q < s->n_quantities && s->quantity[q].own);
     return s->own (q, request);
+}
+
+double dt_schema_work (const struct dt_schema *s, const struct dt_call *call)
+{
+    double sum = 0;
+
+    for (size_t i = 0; i < call->n_requests; i++)
+        sum += s->work (call->request + i * s->n_fields);
+    return sum;
 }

@@ -28,9 +28,10 @@ struct dt_schema {
     size_t n_fields;
     const struct dt_quantity *quantity;
     size_t n_quantities;
-    /* Behind dt_schema_derive and dt_schema_own. */
+    /* Behind the functions below. */
     int (*derive) (const int64_t *request, size_t n_requests, int64_t *ret);
     int64_t (*own) (size_t q, const int64_t *request);
+    double (*work) (const int64_t *request); /* of one request; dt_schema_work */
 };
 
 /* NULL if there is no such family.  So far: "attention", with fields query_len
@@ -56,5 +57,8 @@ int dt_schema_derive (const struct dt_schema *s, const struct dt_call *call, int
                       struct dt_err *reterr);
 /* The own quantity `q` (an index of an own one) of one request, from its fields. */
 int64_t dt_schema_own (const struct dt_schema *s, size_t q, const int64_t *request);
+/* A rough measure of a call's work, in units of its own, above 0: for sampling calls
+ * in proportion to what they may cost, never for results. */
+double dt_schema_work (const struct dt_schema *s, const struct dt_call *call);
 
 #endif

@@ -1,1 +1,13 @@
-# tuner/
+# tuner/: from a trace to the cheapest legal assignment, and the tuple's encoding.
+noinst_LTLIBRARIES += libdttuner.la
+libdttuner_la_SOURCES = \
+	tuner/cover.c tuner/cover.h \
+	tuner/inputs.c tuner/inputs.h \
+	tuner/observe.c \
+	tuner/race.c tuner/race.h \
+	tuner/sample.c tuner/sample.h \
+	tuner/stats.c tuner/stats.h \
+	tuner/tune.c tuner/tune.h \
+	tuner/tuple.c tuner/tuple.h
+libdttuner_la_LIBADD = libdtsolver.la libdtvm.la libdttrace.la libdtbase.la -lm
+EXTRA_DIST += tuner/README.md
