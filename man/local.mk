@@ -3,15 +3,17 @@ man_sources = \
 	man/detent-deployment.5.scd \
 	man/detent-profiler.8.scd \
 	man/detent-trace.5.scd \
+	man/detent-verify.1.scd \
 	man/detent.7.scd \
 	man/detentctl.1.scd \
 	man/detentd.8.scd \
 	man/libdetent.3.scd
-EXTRA_DIST += $(man_sources)
+EXTRA_DIST += $(man_sources) man/README.md
 man_pages = \
 	man/detent-deployment.5 \
 	man/detent-profiler.8 \
 	man/detent-trace.5 \
+	man/detent-verify.1 \
 	man/detent.7 \
 	man/detentctl.1 \
 	man/detentd.8 \
