@@ -54,6 +54,9 @@ tests_test_simplify_SOURCES = tests/test_simplify.c tests/graph_random.h
 tests_test_simplify_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 tests_test_simplify_LDADD = libdtselir.la $(CHECK_LIBS)
 endif
+check_PROGRAMS += tests/fuzz/fuzz_vm
+tests_fuzz_fuzz_vm_SOURCES = tests/fuzz/fuzz_vm.c tests/fuzz/replay.c
+tests_fuzz_fuzz_vm_LDADD = libdtvm.la
 
 # kernels
 if HAVE_CHECK

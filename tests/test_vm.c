@@ -281,6 +281,47 @@ START_TEST (run_case)
 }
 END_TEST
 
+/* The vm's own short cuts against the one definition, at the edges of 32 and 64 bits. */
+START_TEST (edges)
+{
+    static const int64_t edge[] = { INT64_MIN, INT64_MIN + 1, -(1LL << 32) - 1, -(1LL << 32),
+                                    -(1LL << 31), -7, -1, 0, 1, 2, 7, (1LL << 31) - 1,
+                                    (1LL << 32) - 1, 1LL << 32, INT64_MAX - 1, INT64_MAX };
+    const size_t n_edges = DT_ARRAY_SIZE (edge);
+    struct dt_graph *g = dt_graph_new ();
+    struct dt_input in = { .name = "x", .klass = DT_INPUT_RUNTIME, .type = DT_TYPE_INT,
+                           .domain = { .value = edge, .n = n_edges } };
+    struct dt_node n = { .op = (uint8_t)(DT_OP_ADD + _i), .type = DT_TYPE_INT, .a = 0, .b = 1,
+                         .guard = DT_NODE_NONE };
+    struct dt_point p = { .field = "y", .type = DT_TYPE_INT };
+    struct dt_vm_stop stop;
+    struct dt_buf b = { 0 };
+    struct dt_vm *vm;
+    size_t i;
+
+    dt_graph_add_input (g, &in);
+    dt_graph_add_input (g, &in);
+    random_add (g, (struct dt_node){ .op = DT_OP_INPUT, .type = DT_TYPE_INT, .imm = 0 });
+    random_add (g, (struct dt_node){ .op = DT_OP_INPUT, .type = DT_TYPE_INT, .imm = 1 });
+    p.node = random_add (g, n);
+    dt_graph_add_point (g, &p);
+    emit (g, &b);
+    vm = load (&b);
+    for (i = 0; i < n_edges * n_edges; i++) {
+        int64_t x[2] = { edge[i % n_edges], edge[i / n_edges] }, regs[8], out = 0, want;
+        enum dt_fault f = dt_op_eval (n.op, x[0], x[1], 0, &want);
+        int r = dt_vm_run (vm, regs, x, NULL, 0, &out, NULL, &stop);
+
+        MUST (f ? r == -DT_EEVAL && stop.fault == f : r == 0 && out == want,
+              "%s (%lld, %lld) is %lld", dt_op_text (n.op), (long long)x[0], (long long)x[1],
+              (long long)out);
+    }
+    dt_vm_free (vm);
+    dt_buf_done (&b);
+    dt_graph_free (g);
+}
+END_TEST
+
 /* --- hostile blobs --------------------------------------------------------------- */
 
 /* Load it; if that works, run it on inputs of its domains and outside them. */
@@ -428,6 +469,7 @@ int main (void)
     tcase_add_loop_test (tc, random_programs, 0, 60);
     tcase_add_test (tc, schema);
     tcase_add_loop_test (tc, run_case, 0, (int)DT_ARRAY_SIZE (runs));
+    tcase_add_loop_test (tc, edges, 0, DT_OP_MAX - DT_OP_ADD + 1);
     tcase_add_test (tc, truncations);
     tcase_add_test (tc, mutations);
     tcase_add_test (tc, out_of_memory);
