@@ -142,6 +142,15 @@ tests_test_libdetent_LDADD = libdtcalls.la $(detent_rig_libs)
 tests_test_libdetent_threads_SOURCES = tests/test_libdetent_threads.c $(detent_rig)
 tests_test_libdetent_threads_CFLAGS = $(detent_rig_cflags)
 tests_test_libdetent_threads_LDADD = $(detent_rig_libs)
+# From inside: its objects, with the hook that makes an allocation fail.
+check_PROGRAMS += tests/test_handle
+TESTS += tests/test_handle
+tests_test_handle_SOURCES = tests/test_handle.c $(detent_rig)
+tests_test_handle_CFLAGS = $(detent_rig_cflags)
+tests_test_handle_LDADD = $(libdetent_la_OBJECTS) libdtproto.la libdtcalls.la libdtselir.la \
+	libdtbase.la $(ZMQ_LIBS) $(PROTOBUF_C_LIBS) $(SODIUM_LIBS) $(CHECK_LIBS)
+tests_test_handle_DEPENDENCIES = $(libdetent_la_OBJECTS) libdtproto.la libdtcalls.la \
+	libdtselir.la libdtbase.la
 if !SANITIZED
 # A sanitizer has a malloc of its own.
 check_PROGRAMS += tests/test_noalloc
