@@ -8,14 +8,20 @@
  *     values FIELD=VALUE ... | error CLASS LINE | refused KIND LINE
  *
  * Each run is computed from the specialised graph itself, node by node: the
- * meaning that simplifying and the vm must keep. */
+ * meaning.  The vm must give the same values from the emitted blob, and stop at an
+ * error that the graph has too (it runs what no Own input reaches first, so of
+ * several errors it may meet another one first); else the line is "vm ...". */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/buf.h"
 #include "base/mem.h"
+#include "selir/emit.h"
 #include "selir/program.h"
+#include "selir/simplify.h"
+#include "selir/vm.h"
 
 #define MAX_LINE 65536
 
@@ -23,6 +29,8 @@ struct outcome {
     uint64_t seq; /* of the first fault or failing condition; UINT64_MAX: none */
     const char *what, *name;
     uint32_t span;
+    const char *sought; /* "LINE NAME" that the vm stopped at ... */
+    int found;          /* ... and whether the graph has it       */
 };
 
 /* The text of NAME in "NAME=VALUE ..."; copied to `value`. */
@@ -69,10 +77,19 @@ static int64_t leaf (const struct dt_graph *g, const struct dt_node *n, const ch
                                                                      : g->knob[n->imm].value[g->knob[n->imm].initial];
 }
 
-static void first (struct outcome *o, uint64_t seq, const char *what, const char *name, uint32_t span)
+static void first (const struct dt_graph *g, struct outcome *o, uint64_t seq, const char *what, const char *name,
+                   uint32_t span)
 {
-    if (seq < o->seq)
-        *o = (struct outcome){ seq, what, name, span };
+    char text[128];
+
+    snprintf (text, sizeof text, "%u %s", g->span[span].line, name);
+    o->found |= o->sought && strcmp (o->sought, text) == 0;
+    if (seq >= o->seq)
+        return;
+    o->seq = seq;
+    o->what = what;
+    o->name = name;
+    o->span = span;
 }
 
 static void compute (const struct dt_graph *g, const char *line, int64_t *v, struct outcome *o)
@@ -96,40 +113,128 @@ static void compute (const struct dt_graph *g, const char *line, int64_t *v, str
         else
             fault = dt_op_eval (node->op, x[0], x[1], x[2], &v[i]);
         if (fault != DT_FAULT_NONE && (node->guard == DT_NODE_NONE || v[node->guard]))
-            first (o, node->seq, "error", dt_fault_name (fault), node->span);
+            first (g, o, node->seq, "error", dt_fault_name (fault), node->span);
     }
     for (i = 0; i < g->n_conds; i++) {
         const struct dt_cond *c = &g->cond[i];
 
         if (!v[c->value] && (c->guard == DT_NODE_NONE || v[c->guard]))
-            first (o, c->seq, "refused", c->kind == DT_COND_REQUIRE ? "require" : "assume", c->span);
+            first (g, o, c->seq, "refused", c->kind == DT_COND_REQUIRE ? "require" : "assume", c->span);
     }
 }
 
-static void show (const struct dt_graph *g, const struct dt_point *p, int64_t v)
+static void show (const struct dt_graph *g, const struct dt_point *p, int64_t v, char *out, size_t size)
 {
+    size_t n = strlen (out);
+
     if (p->type == DT_TYPE_INT)
-        printf (" %s=%" PRId64, p->field, v);
+        snprintf (out + n, size - n, " %s=%" PRId64, p->field, v);
     else
-        printf (" %s=%s", p->field, p->type == DT_TYPE_ENUM ? g->enum_text[v] : v ? "True" : "False");
+        snprintf (out + n, size - n, " %s=%s", p->field, p->type == DT_TYPE_ENUM ? g->enum_text[v] : v ? "True" : "False");
 }
 
-static void run (const struct dt_graph *g, const char *line)
+/* --- the vm -------------------------------------------------------------------- */
+
+static struct dt_vm *machine (const struct dt_graph *g)
+{
+    const struct dt_emit_options options = { .site = "", .variant = "stock" };
+    struct dt_graph *simple = NULL;
+    struct dt_buf blob = { 0 };
+    struct dt_vm *vm = NULL;
+    struct dt_err err = { "" };
+    uint32_t *map = NULL;
+
+    if (dt_simplify (g, DT_PASS_ALL, NULL, 1, &simple, &map, &err) < 0 || dt_emit (simple, &options, &blob, &err) < 0
+        || dt_vm_load (blob.data, blob.len, &vm, &err) < 0) {
+        fprintf (stderr, "%s\n", err.text);
+        abort ();
+    }
+    dt_free (map);
+    dt_graph_free (simple);
+    dt_buf_done (&blob);
+    return vm;
+}
+
+static int64_t vm_value (const struct dt_vm *vm, const struct dt_graph *g, const struct dt_vm_input *in, const char *line)
+{
+    char value[256];
+    int64_t i;
+
+    if (!setting (line, in->name, value, sizeof value)) {
+        for (uint32_t k = 0; k < g->n_knobs; k++)
+            if (strcmp (g->knob[k].name, in->name) == 0)
+                return g->knob[k].value[g->knob[k].initial];
+        return 0;
+    }
+    if (in->type != DT_TYPE_ENUM)
+        return parse (g, in->type, value);
+    for (i = 0; dt_vm_enum (vm, i) && strcmp (dt_vm_enum (vm, i), value) != 0; i++)
+        ;
+    return i;
+}
+
+/* Run; returns 0 and the outputs' texts in `got`, or "LINE NAME" of the stop. */
+static int vm_run (const struct dt_vm *vm, const struct dt_graph *g, const char *line, char *got, size_t size)
+{
+    int64_t in[DT_VM_MAX_INPUTS], own[DT_VM_MAX_INPUTS], out[DT_VM_MAX_OUTPUTS], own_out[DT_VM_MAX_OUTPUTS], v;
+    int64_t *regs = dt_calloc (dt_vm_registers (vm) + 1, sizeof *regs);
+    size_t i, n_in = 0, n_own = 0, n = 0;
+    struct dt_vm_stop stop;
+    struct dt_err err;
+    unsigned at = 0;
+    int r;
+
+    for (i = 0; i < dt_vm_inputs (vm); i++) {
+        v = vm_value (vm, g, dt_vm_input (vm, i), line);
+        if (dt_vm_input (vm, i)->klass == DT_INPUT_OWN)
+            own[n_own++] = v;
+        else
+            in[n_in++] = v;
+    }
+    r = dt_vm_run (vm, regs, in, own, 1, out, own_out, &stop);
+    dt_free (regs);
+    if (r < 0) {
+        dt_vm_describe (vm, &stop, &err);
+        sscanf (err.text, "program.py:%u", &at);
+        snprintf (got, size, "%u %s", at, stop.what == DT_VM_FAULT ? dt_fault_name ((enum dt_fault)stop.fault)
+                                          : strstr (err.text, " assume ") ? "assume" : "require");
+        return r;
+    }
+    got[0] = 0;
+    for (i = 0; i < dt_vm_outputs (vm); i++) {
+        const struct dt_vm_output *o = dt_vm_output (vm, i);
+
+        v = o->own ? own_out[i] : out[i];
+        if (o->type == DT_TYPE_INT)
+            n += (size_t)snprintf (got + n, size - n, " %s=%" PRId64, o->field, v);
+        else
+            n += (size_t)snprintf (got + n, size - n, " %s=%s", o->field,
+                                   o->type == DT_TYPE_ENUM ? dt_vm_enum (vm, v) : v ? "True" : "False");
+    }
+    return 0;
+}
+
+static void run (const struct dt_graph *g, const struct dt_vm *vm, const char *line)
 {
     struct outcome o = { .seq = UINT64_MAX };
     int64_t *v = dt_calloc (g->n_nodes + 1, sizeof *v);
+    char got[4096], want[4096] = "";
     uint32_t i;
+    int r;
 
     if (!v)
         abort ();
+    r = vm_run (vm, g, line, got, sizeof got);
+    o.sought = r < 0 ? got : NULL;
     compute (g, line, v, &o);
-    if (o.seq != UINT64_MAX)
-        printf ("%s %s %u", o.what, o.name, g->span[o.span].line);
-    else
-        printf ("values");
     for (i = 0; o.seq == UINT64_MAX && i < g->n_points; i++)
-        show (g, &g->point[i], v[g->point[i].node]);
-    printf ("\n");
+        show (g, &g->point[i], v[g->point[i].node], want, sizeof want);
+    if (o.seq == UINT64_MAX ? r < 0 || strcmp (want, got) != 0 : !o.found)
+        printf ("vm %d %s where the graph has%s %s\n", r, got, want, o.what ? o.name : "");
+    else if (o.seq != UINT64_MAX)
+        printf ("%s %s %u\n", o.what, o.name, g->span[o.span].line);
+    else
+        printf ("values%s\n", want);
     dt_free (v);
 }
 
@@ -157,13 +262,14 @@ int main (void)
 {
     static char line[MAX_LINE];
     struct dt_graph *g = NULL;
+    struct dt_vm *vm = NULL;
     size_t len;
     char *text;
 
     while (fgets (line, sizeof line, stdin)) {
         if (sscanf (line, "program %zu", &len) != 1) {
             if (g)
-                run (g, line);
+                run (g, vm, line);
             else
                 printf ("none\n");
             continue;
@@ -171,9 +277,12 @@ int main (void)
         if (!(text = dt_calloc (len + 1, 1)) || fread (text, 1, len + 1, stdin) != len + 1)
             return 1;
         dt_graph_free (g);
-        g = load (text, len);
+        vm = dt_vm_free (vm);
+        if ((g = load (text, len)))
+            vm = machine (g);
         dt_free (text);
     }
+    dt_vm_free (vm);
     dt_graph_free (g);
     return 0;
 }
