@@ -183,7 +183,7 @@ static int stop_pools (struct dt_daemon *d)
     int64_t deadline_s = time (NULL) + STOP_S;
     int r = 0;
 
-    dt_jobs_cancel (d);
+    dt_jobs_stop (d);
     if (d->tuner)
         r = dt_pool_stop (d->tuner, deadline_s);
     if (d->crew && dt_pool_stop (d->crew, deadline_s) < 0)

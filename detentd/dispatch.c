@@ -11,6 +11,7 @@ static const struct dt_method methods[] = { /* index = number in the oneof */
     [DETENT__REQUEST__BODY_TRACE_LIST] = { "trace_list", dt_req_trace_list, DT_ROLE_READ },
     [DETENT__REQUEST__BODY_SOLVE] = { "solve", dt_req_solve, DT_ROLE_SUBMIT },
     [DETENT__REQUEST__BODY_PINS] = { "pins", dt_req_pins, DT_ROLE_READ },
+    [DETENT__REQUEST__BODY_TUNE] = { "tune", dt_req_tune, DT_ROLE_SUBMIT },
     [DETENT__REQUEST__BODY_JOB_LIST] = { "job_list", dt_req_job_list, DT_ROLE_READ },
     [DETENT__REQUEST__BODY_JOB_ATTACH] = { "job_attach", dt_req_job_attach, DT_ROLE_READ },
     [DETENT__REQUEST__BODY_JOB_CANCEL] = { "job_cancel", dt_req_job_cancel, DT_ROLE_SUBMIT },

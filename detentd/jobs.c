@@ -171,19 +171,19 @@ int dt_job_attach (struct dt_job *j, const struct dt_peer *peer, struct dt_err *
     return 0;
 }
 
-void dt_job_cancel (struct dt_job *j)
+void dt_job_cancel (struct dt_job *j, int why)
 {
-    atomic_store (&j->cancel, 1);
+    atomic_store (&j->cancel, why);
     pthread_mutex_lock (&j->lock);
     if (j->worker)
         dt_worker_kill (j->worker);
     pthread_mutex_unlock (&j->lock);
 }
 
-void dt_jobs_cancel (struct dt_daemon *d)
+void dt_jobs_stop (struct dt_daemon *d)
 {
     for (struct dt_job *j = d->jobs.head; j; j = j->next)
-        dt_job_cancel (j);
+        dt_job_cancel (j, DT_JOB_STOPPED);
 }
 
 void dt_jobs_tick (struct dt_daemon *d)

@@ -44,7 +44,7 @@ struct dt_job {
     size_t n_peers, room_peers;
     uint64_t told; /* the `changes` that they know */
     /* Shared. */
-    _Atomic int cancel;
+    _Atomic int cancel; /* 0, or who ended it */
     pthread_mutex_t lock;
     enum dt_job_state state;
     double fraction, left_s; /* left_s < 0: unknown */
@@ -72,7 +72,8 @@ struct dt_job *dt_job_find (struct dt_daemon *d, uint64_t id);
 /* Follow it: progress, then the end. */
 int dt_job_attach (struct dt_job *j, const struct dt_peer *peer, struct dt_err *reterr);
 /* Ask it to end; kills its worker. */
-void dt_job_cancel (struct dt_job *j);
+enum { DT_JOB_ASKED = 1, DT_JOB_STOPPED = 2 };
+void dt_job_cancel (struct dt_job *j, int why);
 /* Fill in what is known now; strings are borrowed from the job and `what`. */
 void dt_job_describe (struct dt_job *j, Detent__JobReply *ret, char what[DT_JOB_WHAT]);
 /* On the tuner's thread: move to another state; the table of states allows it. */
@@ -82,7 +83,7 @@ void dt_job_move (struct dt_job *j, enum dt_job_state state);
 #define DT_JOBS_TICK_MS 200
 void dt_jobs_tick (struct dt_daemon *d);
 int dt_jobs_any (const struct dt_daemon *d); /* there is one that has not ended */
-void dt_jobs_cancel (struct dt_daemon *d);
+void dt_jobs_stop (struct dt_daemon *d); /* cancel all: the daemon stops */
 /* At start: jobs that a stop left queued or running have failed. */
 int dt_jobs_recover (struct dt_store *s, struct dt_err *reterr);
 

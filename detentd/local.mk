@@ -9,6 +9,7 @@ libdtdaemon_la_SOURCES = \
 	detentd/jobs.c detentd/jobs.h \
 	detentd/key.c detentd/key.h \
 	detentd/loop.c detentd/loop.h \
+	detentd/measure.c detentd/measure.h \
 	detentd/options.c detentd/options.h \
 	detentd/place.c detentd/place.h \
 	detentd/pool.c detentd/pool.h \
@@ -19,6 +20,7 @@ libdtdaemon_la_SOURCES = \
 	detentd/req_solve.c \
 	detentd/req_status.c \
 	detentd/req_trace.c \
+	detentd/req_tune.c \
 	detentd/sd.c detentd/sd.h \
 	detentd/show.c detentd/show.h \
 	detentd/solving.c detentd/solving.h \
@@ -26,13 +28,14 @@ libdtdaemon_la_SOURCES = \
 	detentd/store_commit.c \
 	detentd/store_content.c \
 	detentd/store_job.c \
+	detentd/tuning.c detentd/tuning.h \
 	detentd/worker.c detentd/worker.h
 nodist_libdtdaemon_la_SOURCES = schema/migrations.c
 libdtdaemon_la_CPPFLAGS = $(AM_CPPFLAGS) -DDT_BACKEND_DIR='"$(pkglibdir)"' \
 	-DDT_PROFILER='"$(libexecdir)/detent-profiler"'
 libdtdaemon_la_CFLAGS = $(AM_CFLAGS) $(PROTOBUF_C_CFLAGS) $(ZMQ_CFLAGS) $(SQLITE_CFLAGS) \
 	$(SODIUM_CFLAGS) $(SYSTEMD_CFLAGS)
-libdtdaemon_la_LIBADD = libdtsolver.la libdtproto.la libdttrace.la libdtbase.la \
+libdtdaemon_la_LIBADD = libdttuner.la libdtsolver.la libdtproto.la libdttrace.la libdtbase.la \
 	$(ZMQ_LIBS) $(SQLITE_LIBS) $(SODIUM_LIBS) $(SYSTEMD_LIBS)
 
 bin_PROGRAMS += detentd/detentd

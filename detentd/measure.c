@@ -21,6 +21,13 @@ static void set_worker (struct dt_measure *m, struct dt_worker *w)
     pthread_mutex_unlock (&m->job->lock);
 }
 
+static int cancelled (struct dt_measure *m, struct dt_err *reterr)
+{
+    return dt_err_set (reterr, -DT_ECANCELLED, "%s",
+                       atomic_load (&m->job->cancel) == DT_JOB_STOPPED ? "detentd was stopped"
+                                                                       : "cancelled");
+}
+
 /* A worker that was killed because its owner cancelled did not fail. */
 static int call (struct dt_measure *m, const Detent__WorkerRequest *rq, const char *doing,
                  Detent__WorkerReply **ret, struct dt_err *reterr)
@@ -28,10 +35,10 @@ static int call (struct dt_measure *m, const Detent__WorkerRequest *rq, const ch
     int r;
 
     if (atomic_load (&m->job->cancel))
-        return dt_err_set (reterr, -DT_ECANCELLED, "cancelled");
+        return cancelled (m, reterr);
     r = dt_worker_call (m->worker, rq, doing, ret, reterr);
     if (r < 0 && atomic_load (&m->job->cancel))
-        r = dt_err_set (reterr, -DT_ECANCELLED, "cancelled");
+        r = cancelled (m, reterr);
     return r;
 }
 

@@ -108,6 +108,6 @@ int dt_req_job_cancel (struct dt_ask *a, struct dt_err *reterr)
     if (!j)
         return dt_err_set (reterr, -DT_ENOTFOUND, "no job %llu waits or runs",
                            (unsigned long long)id);
-    dt_job_cancel (j);
+    dt_job_cancel (j, DT_JOB_ASKED);
     return dt_job_reply (a, j, 1, reterr);
 }

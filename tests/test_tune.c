@@ -1,0 +1,440 @@
+/* tests/test_tune.c - tunes of a real detentd with the real worker and host kernels. */
+#include <check.h>
+#include <dirent.h>
+#include <errno.h>
+#include <signal.h>
+#include <sqlite3.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/mem.h"
+#include "base/time.h"
+#include "tests/daemon_rig.h"
+#include "trace/dtrace.h"
+
+#define DETENTD "detentd/detentd"
+
+static struct rig rig;
+static char backend_dir[256], profiler[256];
+static const char *extra[] = { "--backend-dir", backend_dir, "--profiler", profiler, NULL };
+
+static void setup (void)
+{
+    const char *build = getenv ("top_builddir");
+
+    rig_init (&rig);
+    snprintf (backend_dir, sizeof backend_dir, "%s/.libs", build ? build : ".");
+    snprintf (profiler, sizeof profiler, "%s/detent-profiler", build ? build : ".");
+}
+
+static void teardown (void)
+{
+    rig_done (&rig);
+}
+
+static void free_reply (Detent__Reply *r)
+{
+    detent__reply__free_unpacked (r, NULL);
+}
+
+/* Calls of `n` kinds; `large` ones take milliseconds each. */
+static void make_trace (const char *site, int n, int large, struct dt_buf *ret)
+{
+    struct dt_trace *t = dt_trace_new ();
+    struct dt_err err = { "" };
+
+    t->deployment = dt_strdup ("host-small");
+    t->engine = dt_strdup ("ref");
+    t->model = dt_strdup ("m");
+    t->importer = dt_strdup ("test");
+    t->source = dt_strdup ("made");
+    t->options = dt_strdup ("");
+    ck_assert_int_eq (dt_trace_add_site (t, "attention", site, 4, &err), 0);
+    for (int i = 0; i < n; i++) {
+        int64_t fields[32];
+        uint64_t id[16];
+        struct dt_call call = { .n_requests = large ? 16 : 2, .request = fields };
+
+        for (int k = 0; k < 16; k++) {
+            fields[2 * k] = 1;
+            fields[2 * k + 1] = (large ? 8000 : 100) + 10 * i + k;
+            id[k] = (uint64_t)(100 * i + k);
+        }
+        ck_assert_int_eq (dt_trace_add_call (t, 0, 2, 0, &call, id, &err), 0);
+    }
+    ck_assert_int_eq (dt_trace_encode (t, ret, &err), 0);
+    dt_trace_free (t);
+}
+
+static void submit (const char *workload, const char *site, int n, int large)
+{
+    struct dt_buf trace = { 0 };
+    struct dt_err err = { "" };
+    Detent__Reply *reply;
+    int r;
+
+    make_trace (site, n, large, &trace);
+    r = rig_submit (&rig, workload, &trace, &reply, &err);
+    ck_assert_msg (r == 0, "%s", err.text);
+    free_reply (reply);
+    dt_buf_done (&trace);
+}
+
+static void solve (void)
+{
+    const char *top = getenv ("top_srcdir");
+    char *yaml = dt_strf ("%s/deployments/host-small.yaml", top ? top : ".");
+    char *py = dt_strf ("%s/programs/detent/attention.py", top ? top : ".");
+    Detent__Request rq = DETENT__REQUEST__INIT;
+    Detent__SolveRequest s = DETENT__SOLVE_REQUEST__INIT;
+    Detent__Deployment d = DETENT__DEPLOYMENT__INIT;
+    Detent__File file = DETENT__FILE__INIT, program = DETENT__FILE__INIT, *programs = &program;
+    struct dt_buf text[2] = { { 0 }, { 0 } };
+    struct dt_err err = { "" };
+    Detent__Reply *reply;
+    int r;
+
+    ck_assert_int_eq (dt_file_read (yaml, 1 << 20, &text[0], &err), 0);
+    ck_assert_int_eq (dt_file_read (py, 1 << 20, &text[1], &err), 0);
+    file.name = (char *)"host-small.yaml";
+    file.data = (ProtobufCBinaryData){ .len = text[0].len, .data = text[0].data };
+    program.name = (char *)"attention.py";
+    program.data = (ProtobufCBinaryData){ .len = text[1].len, .data = text[1].data };
+    d.file = &file;
+    d.program = &programs;
+    d.n_program = 1;
+    s.deployment = &d;
+    rq.body_case = DETENT__REQUEST__BODY_SOLVE;
+    rq.solve = &s;
+    r = rig_call (&rig, &rq, &reply, &err);
+    ck_assert_msg (r == 0, "%s", err.text);
+    free_reply (reply);
+    dt_buf_done (&text[0]);
+    dt_buf_done (&text[1]);
+    dt_free (yaml);
+    dt_free (py);
+}
+
+static int send_tune (struct dt_client *c, const char *deployment, const char *workload,
+                      double budget_s, int detach, struct dt_err *err)
+{
+    Detent__Request rq = DETENT__REQUEST__INIT;
+    Detent__TuneRequest t = DETENT__TUNE_REQUEST__INIT;
+
+    t.deployment = (char *)deployment;
+    t.workload = (char *)workload;
+    t.has_budget_s = 1;
+    t.budget_s = budget_s;
+    t.has_detach = t.detach = detach;
+    rq.body_case = DETENT__REQUEST__BODY_TUNE;
+    rq.tune = &t;
+    return dt_client_send (c, &rq, 5000, err);
+}
+
+/* Replies until the final one, which is returned; how many came before. */
+static Detent__Reply *follow (struct dt_client *c, int *ret_n)
+{
+    struct dt_err err = { "" };
+    Detent__Reply *reply;
+    int r;
+
+    for (*ret_n = 0;; ++*ret_n) {
+        r = dt_client_recv (c, 60000, &reply, &err);
+        ck_assert_msg (r == 0, "%s", err.text);
+        if (reply->final)
+            return reply;
+        free_reply (reply);
+    }
+}
+
+static int64_t query (const char *sql)
+{
+    sqlite3_stmt *st;
+    sqlite3 *db;
+    int64_t v;
+
+    ck_assert_int_eq (sqlite3_open_v2 (rig.database, &db, SQLITE_OPEN_READWRITE, NULL), SQLITE_OK);
+    sqlite3_busy_timeout (db, 5000);
+    ck_assert_int_eq (sqlite3_prepare_v2 (db, sql, -1, &st, NULL), SQLITE_OK);
+    ck_assert_int_eq (sqlite3_step (st), SQLITE_ROW);
+    v = sqlite3_column_int64 (st, 0);
+    sqlite3_finalize (st);
+    sqlite3_close (db);
+    return v;
+}
+
+static void pause_ms (long ms)
+{
+    struct timespec t = { .tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000 };
+
+    nanosleep (&t, NULL);
+}
+
+/* The daemon's worker, once it has measured something; its pid. */
+static pid_t find_worker (void)
+{
+    for (int i = 0; i < 2000; i++, pause_ms (10)) {
+        char *path = dt_strf ("/proc/%d/task", (int)rig.pid);
+        DIR *tasks = opendir (path);
+        struct dirent *task;
+        int pid = 0;
+
+        dt_free (path);
+        while (tasks && pid == 0 && (task = readdir (tasks))) {
+            FILE *f;
+
+            path = dt_strf ("/proc/%d/task/%s/children", (int)rig.pid, task->d_name);
+            if ((f = fopen (path, "r"))) {
+                if (fscanf (f, "%d", &pid) != 1)
+                    pid = 0;
+                fclose (f);
+            }
+            dt_free (path);
+        }
+        if (tasks)
+            closedir (tasks);
+        if (pid > 0 && query ("SELECT count (*) FROM measurement") > 0)
+            return pid;
+    }
+    ck_abort_msg ("there is no worker");
+    return 0;
+}
+
+static int job_request (int body, uint64_t id, Detent__Reply **ret, struct dt_err *err)
+{
+    Detent__Request rq = DETENT__REQUEST__INIT;
+    Detent__JobAttachRequest attach = DETENT__JOB_ATTACH_REQUEST__INIT;
+    Detent__JobCancelRequest cancel = DETENT__JOB_CANCEL_REQUEST__INIT;
+
+    attach.job = cancel.job = id;
+    rq.body_case = (Detent__Request__BodyCase)body;
+    if (body == DETENT__REQUEST__BODY_JOB_ATTACH)
+        rq.job_attach = &attach;
+    else
+        rq.job_cancel = &cancel;
+    return rig_call (&rig, &rq, ret, err);
+}
+
+static void start (int n_calls, int large)
+{
+    rig_start (&rig, DETENTD, extra);
+    solve ();
+    submit ("chat", "decoder", n_calls, large);
+}
+
+START_TEST (tunes_commits_and_fetches)
+{
+    struct dt_err err = { "" };
+    Detent__Reply *done, *reply;
+    int n;
+
+    start (4, 0);
+    ck_assert_int_eq (send_tune (rig.client, "host-small", "chat", 3, 0, &err), 0);
+    done = follow (rig.client, &n);
+    ck_assert_msg (strcmp (done->job->state, "done") == 0, "%s", done->job->what);
+    ck_assert_int_ge (n, 1);
+    ck_assert_uint_eq (done->job->n_site, 1);
+    ck_assert_uint_eq (done->job->site[0]->n_pin, 2);
+    ck_assert_uint_gt (done->job->measurements, 0);
+    ck_assert_uint_eq (done->job->measurements,
+                       (uint64_t)query ("SELECT count (*) FROM measurement"));
+    /* an ended job says the same to whoever asks later */
+    ck_assert_int_eq (job_request (DETENT__REQUEST__BODY_JOB_ATTACH, done->job->job, &reply, &err),
+                      0);
+    ck_assert_str_eq (reply->job->state, "done");
+    ck_assert_mem_eq (reply->job->tuple.data, done->job->tuple.data, 32);
+    free_reply (reply);
+    ck_assert_int_eq (rig_commit (&rig, "host-small", "chat", NULL, 1, NULL, &reply, &err), 0);
+    ck_assert_mem_eq (reply->commit->commit->tuple.data, done->job->tuple.data, 32);
+    ck_assert_mem_eq (reply->commit->commit->bits.data, done->job->bits.data, 32);
+    free_reply (reply);
+    ck_assert_int_eq (rig_fetch (&rig, "host-small", "chat", NULL, &reply, &err), 0);
+    ck_assert_int_eq (rig_check_bundle (reply->fetch), 1);
+    free_reply (reply);
+    free_reply (done);
+}
+END_TEST
+
+/* Killed or stopped by a signal in the middle: the job fails by name, and what was
+ * measured stays; the next tune works. */
+static const struct {
+    int signal;
+    const char *text;
+} deaths[] = {
+    { SIGKILL, "worker died on signal 9 while running attention block_n=" },
+    { SIGSTOP, "did not answer in" },
+};
+
+START_TEST (a_worker_that_fails)
+{
+    struct dt_err err = { "" };
+    Detent__Reply *reply;
+    int n;
+
+    start (6, 1);
+    ck_assert_int_eq (send_tune (rig.client, "host-small", "chat", 60, 0, &err), 0);
+    kill (find_worker (), deaths[_i].signal);
+    reply = follow (rig.client, &n);
+    ck_assert_str_eq (reply->job->state, "failed");
+    ck_assert_int_eq (reply->job->code, DT_EWORKER);
+    ck_assert_msg (strstr (reply->job->what, deaths[_i].text), "%s", reply->job->what);
+    ck_assert_msg (strstr (reply->job->what, "split_stride="), "%s", reply->job->what);
+    ck_assert_uint_gt (reply->job->measurements, 0);
+    ck_assert_uint_eq (reply->job->measurements,
+                       (uint64_t)query ("SELECT count (*) FROM measurement"));
+    free_reply (reply);
+    submit ("small", "decoder", 1, 0);
+    ck_assert_int_eq (send_tune (rig.client, "host-small", "small", 1, 0, &err), 0);
+    reply = follow (rig.client, &n);
+    ck_assert_msg (strcmp (reply->job->state, "done") == 0, "%s", reply->job->what);
+    free_reply (reply);
+}
+END_TEST
+
+START_TEST (cancelled)
+{
+    struct dt_client *second;
+    struct dt_err err = { "" };
+    Detent__Reply *reply, *queued;
+    int n;
+
+    start (6, 1);
+    ck_assert_int_eq (dt_client_open (rig.endpoint, &second, &err), 0);
+    ck_assert_int_eq (send_tune (second, "host-small", "chat", 60, 0, &err), 0);
+    find_worker ();
+    ck_assert_int_eq (send_tune (rig.client, "host-small", "chat", 60, 1, &err), 0);
+    queued = follow (rig.client, &n);
+    ck_assert_str_eq (queued->job->state, "queued"); /* one at a time */
+    ck_assert_int_eq (job_request (DETENT__REQUEST__BODY_JOB_CANCEL, queued->job->job, &reply,
+                                   &err), 0);
+    free_reply (reply);
+    ck_assert_int_eq (job_request (DETENT__REQUEST__BODY_JOB_CANCEL, 1, &reply, &err), 0);
+    free_reply (reply);
+    reply = follow (second, &n);
+    ck_assert_str_eq (reply->job->state, "cancelled");
+    ck_assert_uint_gt (reply->job->measurements, 0);
+    free_reply (reply);
+    if (job_request (DETENT__REQUEST__BODY_JOB_ATTACH, queued->job->job, &reply, &err) == 0) {
+        if (!reply->final) { /* it was just being taken from the queue */
+            free_reply (reply);
+            reply = follow (rig.client, &n);
+        }
+        ck_assert_str_eq (reply->job->state, "cancelled");
+        free_reply (reply);
+    }
+    free_reply (queued);
+    dt_client_close (second);
+}
+END_TEST
+
+/* Stopped while a tune runs: in bounded time, the worker gone with it; killed: the
+ * job is known as failed at the next start. */
+static const struct {
+    int signal;
+    const char *state, *text;
+} ends[] = {
+    { SIGTERM, "cancelled", "detentd was stopped" },
+    { SIGKILL, "failed", "detentd stopped while it ran" },
+};
+
+START_TEST (the_daemon_ends)
+{
+    struct dt_err err = { "" };
+    Detent__Reply *reply;
+    uint64_t started;
+    int64_t stored;
+    pid_t worker;
+    int n;
+
+    start (6, 1);
+    ck_assert_int_eq (send_tune (rig.client, "host-small", "chat", 60, 1, &err), 0);
+    free_reply (follow (rig.client, &n));
+    worker = find_worker ();
+    started = dt_time_mono_ns ();
+    kill (rig.pid, ends[_i].signal);
+    rig_wait (&rig);
+    ck_assert_uint_lt (dt_time_mono_ns () - started, 7000000000ull);
+    for (int i = 0; i < 300 && kill (worker, 0) == 0; i++)
+        pause_ms (10); /* it exits once its socket is closed and its call is through */
+    ck_assert_int_ne (kill (worker, 0), 0);
+    stored = query ("SELECT count (*) FROM measurement");
+    rig_start (&rig, DETENTD, extra);
+    ck_assert_int_eq (job_request (DETENT__REQUEST__BODY_JOB_ATTACH, 1, &reply, &err), 0);
+    ck_assert_str_eq (reply->job->state, ends[_i].state);
+    ck_assert_str_eq (reply->job->what, ends[_i].text);
+    ck_assert_uint_eq (reply->job->measurements, (uint64_t)stored);
+    ck_assert_int_gt (stored, 0);
+    free_reply (reply);
+}
+END_TEST
+
+static int tune_code (const char *deployment, const char *workload, struct dt_err *err)
+{
+    Detent__Reply *reply;
+    int r, n;
+
+    ck_assert_int_eq (send_tune (rig.client, deployment, workload, 1, 1, err), 0);
+    if ((r = dt_client_recv (rig.client, 10000, &reply, err)) < 0)
+        return r;
+    ck_assert_int_eq (job_request (DETENT__REQUEST__BODY_JOB_ATTACH, reply->job->job, &reply, err),
+                      0);
+    if (!reply->final)
+        reply = follow (rig.client, &n);
+    r = reply->job->has_code ? -reply->job->code : 0;
+    dt_err_set (err, r, "%s", reply->job->what);
+    free_reply (reply);
+    return r;
+}
+
+START_TEST (refused_tunes)
+{
+    struct dt_err err = { "" };
+
+    rig_start (&rig, DETENTD, extra);
+    submit ("chat", "decoder", 1, 0);
+    ck_assert_int_eq (tune_code ("host-small", "chat", &err), -DT_ENOTFOUND); /* not solved */
+    solve ();
+    ck_assert_int_eq (tune_code ("host-small", "other", &err), -DT_ENOTFOUND); /* no trace */
+    ck_assert_int_eq (tune_code ("host-small", "Bad Name", &err), -DT_EINPUT);
+    submit ("encoder", "encoder", 1, 0);
+    ck_assert_int_eq (tune_code ("host-small", "encoder", &err), -DT_EINPUT);
+    ck_assert_msg (strstr (err.text, "attention/decoder"), "%s", err.text);
+    rig_stop (&rig);
+    snprintf (backend_dir, sizeof backend_dir, "/nonexistent");
+    rig_start (&rig, DETENTD, extra);
+    ck_assert_int_lt (tune_code ("host-small", "chat", &err), 0);
+    ck_assert_msg (strstr (err.text, "/nonexistent/detent-backend-host.so"), "%s", err.text);
+    rig_stop (&rig);
+    snprintf (profiler, sizeof profiler, "/nonexistent/detent-profiler");
+    rig_start (&rig, DETENTD, extra);
+    ck_assert_int_eq (tune_code ("host-small", "chat", &err), -DT_EWORKER);
+    ck_assert_msg (strstr (err.text, profiler), "%s", err.text);
+}
+END_TEST
+
+int main (void)
+{
+    Suite *s = suite_create ("detentd/tune");
+    TCase *tc = tcase_create ("tune");
+    SRunner *sr;
+    int failed;
+
+    tcase_set_timeout (tc, 300);
+    tcase_add_checked_fixture (tc, setup, teardown);
+    tcase_add_test (tc, tunes_commits_and_fetches);
+    tcase_add_loop_test (tc, a_worker_that_fails, 0, DT_ARRAY_SIZE (deaths));
+    tcase_add_test (tc, cancelled);
+    tcase_add_loop_test (tc, the_daemon_ends, 0, DT_ARRAY_SIZE (ends));
+    tcase_add_test (tc, refused_tunes);
+    suite_add_tcase (s, tc);
+    sr = srunner_create (s);
+    srunner_run_all (sr, CK_NORMAL);
+    failed = srunner_ntests_failed (sr);
+    srunner_free (sr);
+    return failed != 0;
+}
