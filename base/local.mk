@@ -13,4 +13,4 @@ libdtbase_la_SOURCES = \
 	base/time.c base/time.h
 libdtbase_la_CFLAGS = $(AM_CFLAGS) $(SODIUM_CFLAGS) $(XXHASH_CFLAGS)
 libdtbase_la_LIBADD = $(SODIUM_LIBS) $(XXHASH_LIBS)
-nobase_include_HEADERS += include/detent/backend.h
+pkginclude_HEADERS += include/detent/backend.h

@@ -20,6 +20,6 @@ libdetent_la_DEPENDENCIES = $(libdetent_parts)
 # current:revision:age; see "Updating library version information" in libtool's manual.
 libdetent_la_LDFLAGS = $(AM_LDFLAGS) -version-info 0:0:0 -no-undefined \
 	-export-symbols-regex '^detent_'
-nobase_include_HEADERS += include/detent/detent.h include/detent/tuple.h
+pkginclude_HEADERS += include/detent/detent.h include/detent/tuple.h
 pkgconfig_DATA += libdetent/detent.pc
 EXTRA_DIST += libdetent/README.md

@@ -12,7 +12,7 @@ libdtpb_la_CFLAGS = $(AM_CFLAGS) $(PROTOBUF_C_CFLAGS) -w
 libdtpb_la_LIBADD = $(PROTOBUF_C_LIBS)
 BUILT_SOURCES += proto/detent.pb-c.h
 CLEANFILES += proto/detent.pb-c.c proto/detent.pb-c.h
-EXTRA_DIST += proto/detent.proto
+EXTRA_DIST += proto/README.md proto/detent.proto
 
 proto/detent.pb-c.c: proto/detent.proto
 	$(AM_V_GEN)$(MKDIR_P) proto && \
