@@ -1,0 +1,315 @@
+/* tests/test_tune_site.c - tuning a site end to end, with a made-up backend; sampling. */
+#include "tuner/tune.h"
+
+#include <check.h>
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "tests/tuner_rig.h"
+#include "tuner/sample.h"
+#include "tuner/stats.h"
+
+/* A backend whose times follow from the parameters: split_stride 512 and block_n 64
+ * are best, tile_m and workers matter little. */
+struct backend {
+    struct dt_random random;
+    double noise;
+    uint64_t plans, measured, kept;
+    int64_t no_stride; /* a split_stride without a kernel */
+    int refuse_all;
+};
+
+static int64_t param (const struct dt_tune_call *c, const char *name)
+{
+    for (size_t i = 0; i < c->n_params; i++)
+        if (strcmp (c->param[i].field, name) == 0)
+            return c->param[i].each ? c->param[i].each[0] : c->param[i].one;
+    ck_abort_msg ("no parameter %s", name);
+    return 0;
+}
+
+static int plan (void *ctx, const struct dt_tune_call *c, uint64_t ret[2], int *ret_unsupported,
+                 struct dt_err *err)
+{
+    struct backend *b = ctx;
+
+    (void)err;
+    b->plans++;
+    ret[0] = (uint64_t)param (c, "block_n");
+    ret[1] = (uint64_t)param (c, "split_stride") << 8 | (uint64_t)param (c, "tile_m");
+    *ret_unsupported = b->refuse_all || param (c, "split_stride") == b->no_stride;
+    return 0;
+}
+
+static double true_ns (const struct dt_tune_call *c)
+{
+    double kv = 0, stride = (double)param (c, "split_stride"), block = (double)param (c, "block_n");
+
+    for (size_t i = 0; i < c->call.n_requests; i++)
+        kv += (double)c->call.request[2 * i + 1];
+    return 1000 + kv * (1 + 0.1 * fabs (log2 ((stride > 0 ? stride : 65536) / 512)) +
+                        0.2 * fabs (log2 (block / 64)));
+}
+
+static int measure (void *ctx, const struct dt_tune_call *c, uint64_t *ret_ns, struct dt_err *err)
+{
+    struct backend *b = ctx;
+
+    (void)err;
+    b->measured++;
+    *ret_ns = (uint64_t)(true_ns (c) * (1 + b->noise * (dt_random_unit (&b->random) - 0.5)));
+    return 0;
+}
+
+static int keep (void *ctx, size_t assignment, size_t call, uint64_t ns, struct dt_err *err)
+{
+    (void)assignment, (void)call, (void)err;
+    ((struct backend *)ctx)->kept++;
+    ck_assert_uint_gt (ns, 0);
+    return 0;
+}
+
+static int cancel (void *ctx, double fraction, double left_s, const char *what)
+{
+    (void)ctx, (void)fraction, (void)left_s, (void)what;
+    return 1;
+}
+
+static struct tuner_rig rig;
+
+static void setup (void)
+{
+    tuner_rig_init (&rig);
+}
+static void teardown (void)
+{
+    tuner_rig_done (&rig);
+}
+
+static size_t default_of (void)
+{
+    struct dt_tune_observations o;
+    struct dt_err err = { "" };
+    size_t i;
+
+    ck_assert_msg (dt_tune_observe (rig.solution, &rig.trace->site[0], &o, &err) == 0, "%s", err.text);
+    ck_assert_uint_eq (o.view.n, rig.trace->site[0].n_calls);
+    ck_assert_msg (dt_solution_default (rig.solution, &o.view, &i, &err) == 0, "%s", err.text);
+    dt_tune_observations_done (&o);
+    return i;
+}
+
+static int64_t pin_of (size_t assignment, const char *name)
+{
+    int64_t pin[16], knob[16];
+
+    ck_assert (rig.solution->n_pins <= 16 && rig.solution->n_knobs <= 16);
+    dt_solution_assignment (rig.solution, assignment, pin, knob);
+    for (size_t i = 0; i < rig.solution->n_pins; i++)
+        if (strstr (rig.solution->pin[i].name, name))
+            return pin[i];
+    ck_abort_msg ("no pin %s", name);
+    return 0;
+}
+
+static int tune (struct backend *b, int exhaustive, struct dt_tune_result *r, struct dt_err *err)
+{
+    struct dt_tune_hooks hooks = { b, plan, measure, NULL, keep };
+    struct dt_tune_options options = { .seed = 3, .budget_s = 60, .exhaustive = exhaustive };
+
+    b->random.state = 9;
+    return dt_tune_site (rig.solution, &rig.trace->site[0], default_of (), &options, &hooks, r, err);
+}
+
+START_TEST (finds_the_best)
+{
+    struct backend b = { .noise = 0.05, .no_stride = -1 }, all = b;
+    struct dt_tune_result r, again, e;
+    struct dt_err err = { "" };
+
+    ck_assert_msg (tune (&b, 0, &r, &err) == 0, "%s", err.text);
+    ck_assert_int_eq (pin_of (r.chosen, "block_n"), 64);
+    ck_assert_int_eq (pin_of (r.chosen, "split_stride"), 512);
+    ck_assert_int_eq (r.tie, r.chosen == r.incumbent);
+    ck_assert_uint_eq (r.incumbent, default_of ());
+    ck_assert (r.n_merged <= r.n_legal && r.n_merged > 1 && r.n_measured <= r.n_merged);
+    ck_assert (r.n_sampled <= 24 && r.n_sampled <= r.n_calls);
+    ck_assert (b.kept == b.measured && b.measured == r.n_measurements);
+    ck_assert (r.worst_ratio > 1 && r.sample_error >= 0 && r.sample_error < 0.2);
+    ck_assert_msg (tune (&b, 0, &again, &err) == 0, "%s", err.text);
+    ck_assert_uint_eq (again.chosen, r.chosen);
+    ck_assert_msg (tune (&all, 1, &e, &err) == 0, "%s", err.text);
+    ck_assert_uint_eq (e.chosen, r.chosen);
+    ck_assert_uint_eq (e.n_measured, e.n_merged);
+}
+END_TEST
+
+/* The estimate over the trace is the sum over all of its calls. */
+START_TEST (estimates_the_trace)
+{
+    const struct dt_trace_site *s = &rig.trace->site[0];
+    struct backend b = { .no_stride = -1 };
+    struct dt_tune_result r;
+    struct dt_err err = { "" };
+    double sum = 0;
+
+    ck_assert_msg (tune (&b, 0, &r, &err) == 0, "%s", err.text);
+    for (size_t i = 0; i < s->n_calls; i++) {
+        struct dt_tune_param p[] = { { "block_n", 64, NULL }, { "split_stride", 512, NULL } };
+        struct dt_tune_call c = { .call = dt_trace_call_get (s, i), .param = p, .n_params = 2 };
+
+        sum += (double)s->call[i].count * true_ns (&c);
+    }
+    ck_assert_msg (fabs (r.trace_ns / sum - 1) < 4 * r.sample_error + 1e-3, "%g, not %g: %g",
+                   r.trace_ns, sum, r.sample_error);
+}
+END_TEST
+
+START_TEST (without_a_kernel)
+{
+    struct backend b = { .no_stride = 512 };
+    struct dt_tune_result r;
+    struct dt_err err = { "" };
+
+    ck_assert_msg (tune (&b, 0, &r, &err) == 0, "%s", err.text);
+    ck_assert_int_ne (pin_of (r.chosen, "split_stride"), 512);
+    b.refuse_all = 1;
+    ck_assert_int_eq (tune (&b, 0, &r, &err), -DT_EILLEGAL);
+    ck_assert_ptr_nonnull (strstr (err.text, "no kernel"));
+}
+END_TEST
+
+/* A call outside the domain makes every assignment unusable, by name. */
+START_TEST (outside_the_domain)
+{
+    const int64_t request[] = { 600, 40000 };
+    struct dt_call call = { 1, request };
+    struct backend b = { .no_stride = -1 };
+    struct dt_tune_result r;
+    struct dt_err err = { "" };
+
+    ck_assert_int_eq (dt_trace_add_call (rig.trace, 0, 1u << 20, 0, &call, NULL, &err), 0);
+    ck_assert_int_eq (tune (&b, 0, &r, &err), -DT_EILLEGAL);
+    ck_assert_msg (strstr (err.text, "longest_query") != NULL, "%s", err.text);
+}
+END_TEST
+
+START_TEST (cancelled)
+{
+    struct backend b = { .no_stride = -1 };
+    struct dt_tune_hooks hooks = { &b, plan, measure, cancel, NULL };
+    struct dt_tune_options options = { 0 };
+    struct dt_tune_result r;
+
+    ck_assert_int_eq (dt_tune_site (rig.solution, &rig.trace->site[0], 0, &options, &hooks, &r,
+                                    NULL), -DT_ECANCELLED);
+}
+END_TEST
+
+/* Weights add up without bias: over many seeds, the estimates of the number of
+ * calls, of their work, and of a cost that is neither. */
+START_TEST (sampling)
+{
+    const struct dt_trace_site *s = &rig.trace->site[0];
+    double calls = 0, cost = 0, sum_calls = 0, sum_cost = 0, time[24], covered = 0;
+    const int seeds = 400;
+
+    for (size_t i = 0; i < s->n_calls; i++) {
+        struct dt_call c = dt_trace_call_get (s, i);
+
+        calls += (double)s->call[i].count;
+        cost += (double)s->call[i].count * (5000 + sqrt (dt_schema_work (s->schema, &c)));
+    }
+    for (int seed = 0; seed < seeds; seed++) {
+        struct dt_sample sample;
+        double one = 0;
+
+        ck_assert_int_eq (dt_sample_draw (s, 24, (uint64_t)seed, &sample, NULL), 0);
+        ck_assert (sample.n >= 22 && sample.n <= 24);
+        for (size_t i = 0; i < sample.n; i++) {
+            struct dt_call c = dt_trace_call_get (s, sample.call[i].call);
+
+            time[i] = 5000 + sqrt (dt_schema_work (s->schema, &c));
+            sum_calls += sample.call[i].weight;
+            one += sample.call[i].weight * time[i];
+        }
+        sum_cost += one;
+        covered += fabs (one / cost - 1) < 3 * dt_sample_error (&sample, time);
+        dt_sample_done (&sample);
+    }
+    ck_assert_double_eq_tol (sum_calls / seeds / calls, 1, 0.05);
+    ck_assert_double_eq_tol (sum_cost / seeds / cost, 1, 0.02);
+    ck_assert_double_gt (covered / seeds, 0.9);
+}
+END_TEST
+
+START_TEST (few_calls)
+{
+    struct dt_sample sample;
+    double time[3] = { 1, 2, 3 };
+    struct dt_trace *t = dt_trace_new ();
+    int64_t request[] = { 1, 10 };
+    struct dt_call call = { 1, request };
+
+    ck_assert_int_eq (dt_trace_add_site (t, "attention", "x", 1, NULL), 0);
+    ck_assert_int_eq (dt_sample_draw (&t->site[0], 24, 1, &sample, NULL), -DT_EINPUT);
+    for (request[1] = 10; request[1] < 13; request[1]++)
+        dt_trace_add_call (t, 0, 7, 0, &call, NULL, NULL);
+    ck_assert_int_eq (dt_sample_draw (&t->site[0], 24, 1, &sample, NULL), 0);
+    ck_assert_uint_eq (sample.n, 3);
+    ck_assert (sample.call[2].weight == 7 && dt_sample_error (&sample, time) == 0);
+    dt_sample_done (&sample);
+    dt_trace_free (t);
+}
+END_TEST
+
+START_TEST (no_memory)
+{
+    size_t incumbent = default_of (), step = 1;
+
+    for (size_t n = 0;; n += step, step += n / 16) { /* closer at first: many are alike */
+        struct backend b = { .no_stride = -1 };
+        struct dt_tune_hooks hooks = { &b, plan, measure, NULL, keep };
+        struct dt_tune_options options = { .max_calls = 2, .budget_s = 60 };
+        struct dt_tune_result r;
+        int ret;
+
+        dt_mem_fail_after (n);
+        ret = dt_tune_site (rig.solution, &rig.trace->site[0], incumbent, &options, &hooks, &r, NULL);
+        if (!dt_mem_fail_hit ()) {
+            ck_assert_int_eq (ret, 0);
+            break;
+        }
+        ck_assert_int_eq (ret, -ENOMEM);
+    }
+    dt_mem_fail_after (SIZE_MAX);
+}
+END_TEST
+
+int main (void)
+{
+    Suite *s = suite_create ("tuner/tune");
+    TCase *tc = tcase_create ("tune");
+    SRunner *sr;
+    int failed;
+
+    tcase_add_checked_fixture (tc, setup, teardown);
+    tcase_set_timeout (tc, 120);
+    tcase_add_test (tc, finds_the_best);
+    tcase_add_test (tc, estimates_the_trace);
+    tcase_add_test (tc, without_a_kernel);
+    tcase_add_test (tc, outside_the_domain);
+    tcase_add_test (tc, cancelled);
+    tcase_add_test (tc, sampling);
+    tcase_add_test (tc, few_calls);
+    tcase_add_test (tc, no_memory);
+    suite_add_tcase (s, tc);
+    sr = srunner_create (s);
+    srunner_run_all (sr, CK_NORMAL);
+    failed = srunner_ntests_failed (sr);
+    srunner_free (sr);
+    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
