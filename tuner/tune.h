@@ -61,9 +61,12 @@ struct dt_tune_result {
     uint64_t n_measurements;
 };
 
-/* `incumbent` is what a tie keeps (at first the default assignment).  Sampled
+/* `incumbent` is what a tie keeps (at first the default assignment); if it is not
+ * usable for the trace, the first usable one takes its place, and result.incumbent
+ * says which.  An assignment is not usable if its selector refuses a sampled call or
+ * the backend has no kernel for it.  Sampled
  * verdicts are considered like others; the commit decides about them.
- *   -DT_EILLEGAL no legal assignment that the backend supports
+ *   -DT_EILLEGAL no legal assignment is usable: the text names the condition
  *   -DT_ECANCELLED, -DT_EUNTRUSTED, or what a hook returned */
 int dt_tune_site (const struct dt_solution *s, const struct dt_trace_site *t, size_t incumbent,
                   const struct dt_tune_options *options, const struct dt_tune_hooks *hooks,
