@@ -8,3 +8,6 @@ bench_attention_host_SOURCES = bench/attention_host.c tests/attention_rig.c test
 noinst_PROGRAMS += bench/selir
 bench_selir_SOURCES = bench/selir.c
 bench_selir_LDADD = libdtselir.la
+# solver
+noinst_PROGRAMS += bench/solver
+bench_solver_LDADD = libdtsolver.la

@@ -582,10 +582,10 @@ static int find_candidates (struct solver *v, const struct dt_graph *pins)
                            &p->exact, v->err);
         if (r < 0)
             break;
-        if ((kept = dt_arena_array (&v->s->arena, p->n_candidates, sizeof *kept)))
-            memcpy (kept, value, p->n_candidates * sizeof *kept);
-        else
+        if (!(kept = dt_arena_array (&v->s->arena, p->n_candidates, sizeof *kept)))
             r = dt_err_nomem (v->err);
+        else if (p->n_candidates > 0)
+            memcpy (kept, value, p->n_candidates * sizeof *kept);
         p->candidate = kept;
         dt_free (value);
     }

@@ -2,14 +2,23 @@
 
 # solver
 if HAVE_CHECK
-solver_tests = tests/test_cut tests/test_deployment
+solver_tests = tests/test_cut tests/test_deployment tests/test_solve tests/test_vra
 check_PROGRAMS += $(solver_tests)
 TESTS += $(solver_tests)
 tests_test_cut_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 tests_test_cut_LDADD = libdtsolver.la $(CHECK_LIBS)
 tests_test_deployment_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 tests_test_deployment_LDADD = libdtsolver.la $(CHECK_LIBS)
+tests_test_solve_SOURCES = tests/test_solve.c tests/graph_random.h
+tests_test_solve_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
+tests_test_solve_LDADD = libdtsolver.la $(CHECK_LIBS)
+tests_test_vra_SOURCES = tests/test_vra.c tests/graph_random.h
+tests_test_vra_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
+tests_test_vra_LDADD = libdtsolver.la $(CHECK_LIBS)
 endif
+check_PROGRAMS += tests/fuzz/fuzz_deployment
+tests_fuzz_fuzz_deployment_SOURCES = tests/fuzz/fuzz_deployment.c tests/fuzz/replay.c
+tests_fuzz_fuzz_deployment_LDADD = libdtsolver.la
 
 # base
 if HAVE_CHECK

@@ -1,0 +1,694 @@
+/* tests/test_solve.c - solver/solve, solution, encode, default, key, site: programs
+ * from text to selectors. */
+#include "tests/graph_random.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "base/file.h"
+#include "selir/vm.h"
+#include "solver/site.h"
+
+#define HEAD \
+    "from __future__ import annotations\n" \
+    "from selir import Batch, Facts, Free, Own, Record, Runtime, Unpinnable, assume, knob, " \
+    "require, selection\n\n" \
+    "class Model(Facts):\n    n: int\n\n" \
+    "class Call(Batch):\n" \
+    "    m: Runtime[range(1, facts.n + 1)]\n" \
+    "    t: Unpinnable[range(1, 1 << 40)]\n" \
+    "    own: Own[range(1, 101)]\n\n" \
+    "class Choice(Record):\n    x: int\n    y: Free[int]\n\n" \
+    "@selection(family=\"f\")\n" \
+    "def choose(facts: Model, call: Call) -> Choice:\n"
+
+static struct dt_graph *graph_of (const char *body, int64_t n)
+{
+    char text[4096];
+    struct dt_source source = { "f.py", text, 0 };
+    struct dt_fact fact = { .name = "n", .kind = DT_FACT_INT, .i = n };
+    struct dt_program *p;
+    struct dt_graph *g;
+    struct dt_err err = { "" };
+
+    source.len = (size_t)snprintf (text, sizeof text, "%s%s", HEAD, body);
+    ck_assert_msg (dt_program_parse (&source, 1, &p, &err) == 0, "%s", err.text);
+    ck_assert_msg (dt_program_specialise (p, &fact, 1, &g, &err) == 0, "%s", err.text);
+    dt_program_free (p);
+    return g;
+}
+
+static int solve (const char *body, int64_t n, const struct dt_solve_options *o,
+                  struct dt_solution **ret, struct dt_err *err)
+{
+    static const struct dt_solve_options none = { .site = "s" };
+    struct dt_graph *g = graph_of (body, n);
+    int r = dt_solve (g, o ? o : &none, ret, err);
+
+    dt_graph_free (g);
+    return r;
+}
+
+/* Pins, and the verdicts of all assignments, as text. */
+static void show (const struct dt_solution *s, struct dt_buf *b)
+{
+    size_t i, k;
+
+    for (i = 0; i < s->n_pins; i++) {
+        dt_buf_printf (b, "%s%s:", i ? "; " : "", s->pin[i].name);
+        for (k = 0; k < s->pin[i].n_candidates; k++)
+            dt_buf_printf (b, " %" PRId64, s->pin[i].candidate[k]);
+    }
+    dt_buf_printf (b, " |");
+    for (i = 0; i < s->n_assignments; i++)
+        dt_buf_printf (b, " %s", dt_verdict_name (s->verdict[i]));
+}
+
+static const struct {
+    const char *what, *body;
+    int64_t n;
+    const char *want; /* show(), or the start of an error's text */
+    int code;
+} cases[] = {
+    { "B13a: the input itself", "    return Choice(x=call.m, y=0)\n", 3,
+      "input.m: 1 2 3 | proved proved proved", 0 },
+    { "B13b: a constant", "    return Choice(x=4, y=0)\n", 3, " | proved", 0 },
+    { "B13c: nothing may be pinned", "    big = call.t * 3\n    return Choice(x=big, y=0)\n", 3,
+      "f.py:13:8: selection point x cannot be made invariant: no value on the path t -> big -> x "
+      "may be pinned; the last takes more than 2^20 values", -DT_EUNCUT },
+    { "B13d: a branch that is never taken",
+      "    x = 4\n    if facts.n < 0:\n        x = call.m\n    return Choice(x=x, y=0)\n", 3,
+      " | proved", 0 },
+    { "a branch that ranges rule out",
+      "    x = 4\n    if call.m > facts.n:\n        x = call.m\n    return Choice(x=x, y=0)\n", 3,
+      " | proved", 0 },
+    { "B32: a threshold on the batch",
+      "    tile = 192\n    if call.m <= 9:\n        tile = 64\n    return Choice(x=tile, y=0)\n", 20,
+      "choose.tile: 64 192 | proved proved", 0 },
+    { "an unpinnable average", "    avg = min(call.t // call.m, 2)\n    return Choice(x=avg, y=0)\n",
+      4, "choose.avg: 0 1 2 | proved proved proved", 0 },
+    { "one pin for both uses",
+      "    big = call.m > 2\n    a = 1 if big else 2\n    b = 10 if big else 20\n"
+      "    return Choice(x=a + b, y=0)\n", 4, "point.x: 11 22 | proved proved", 0 },
+    { "a free field costs nothing", "    return Choice(x=1, y=call.m)\n", 4, " | proved", 0 },
+    { "what depends on an own input is no pin",
+      "    k = 2 if call.m > 2 else 4\n    return Choice(x=call.own // k, y=0)\n", 4,
+      "choose.k: 2 4 | proved proved", 0 },
+    { "true of the program is not true of the pin",
+      "    splits = -(-call.m // 4)\n    require(splits * 4 >= call.m, \"covers\")\n"
+      "    return Choice(x=splits, y=0)\n", 16,
+      "choose.splits: 1 2 3 4 | illegal illegal illegal proved", 0 },
+    { "a knob is judged with the pins",
+      "    stride = knob(\"stride\", (4, 8), default=4)\n    splits = -(-call.m // stride)\n"
+      "    require(splits * stride >= call.m, \"covers\")\n    return Choice(x=splits, y=0)\n", 16,
+      "choose.splits: 1 2 3 4 | illegal illegal illegal proved illegal proved proved proved", 0 },
+    { "a fault is as bad as a condition",
+      "    k = call.m - 1 if call.m > 2 else 7\n    return Choice(x=k, y=10 // (k - 3))\n", 4,
+      "choose.k: 2 3 7 | proved illegal proved", 0 },
+    { "nothing is legal", "    x = 1 if call.m > 2 else 2\n    require(x > 2, \"more\")\n"
+                          "    return Choice(x=x, y=0)\n", 4,
+      "no assignment is legal; the first: more (f.py:19:5)", -DT_EILLEGAL },
+    { "an assume narrows",
+      "    assume(call.m < 3, \"few\")\n    x = 1 if call.m > 1 else 2\n"
+      "    require(call.m < 3, \"few\")\n    return Choice(x=x, y=0)\n", 4,
+      "choose.x: 1 2 | proved proved", 0 },
+    { "an assume leaves nothing",
+      "    assume(call.m < 1, \"none\")\n    return Choice(x=1, y=0)\n", 4,
+      "f.py:18:5: the program's assumptions leave no input: none", -DT_EILLEGAL },
+};
+
+START_TEST (solve_case)
+{
+    struct dt_solution *s = NULL;
+    struct dt_err err = { "" };
+    struct dt_buf b = { 0 };
+    int r = solve (cases[_i].body, cases[_i].n, NULL, &s, &err);
+
+    ck_assert_msg (r == cases[_i].code, "%s: %d %s", cases[_i].what, r, err.text);
+    if (r < 0) {
+        ck_assert_ptr_null (s);
+        ck_assert_msg (strcmp (err.text, cases[_i].want) == 0, "%s: %s", cases[_i].what, err.text);
+        return;
+    }
+    show (s, &b);
+    ck_assert_msg (strcmp (dt_buf_str (&b), cases[_i].want) == 0, "%s: %s", cases[_i].what,
+                   dt_buf_str (&b));
+    dt_buf_done (&b);
+    dt_solution_free (s);
+}
+END_TEST
+
+/* Claims: y is Free in the program, x is not. */
+static const struct {
+    const char *claim;
+    int strict, no_free;
+    int x_free, y_free, y_claim;
+} freedoms[] = {
+    { NULL, 0, 0, 0, 1, 0 }, { "y", 0, 0, 0, 1, 1 }, { "y", 1, 0, 0, 0, 0 },
+    { NULL, 1, 0, 0, 1, 0 }, { "x", 0, 0, 1, 1, 0 }, { "x", 1, 0, 0, 1, 0 },
+    { "y", 0, 1, 0, 0, 0 },  { NULL, 0, 1, 0, 0, 0 },
+};
+
+START_TEST (solve_freedom)
+{
+    struct dt_solve_options o = { .site = "s", .strict = freedoms[_i].strict,
+                                  .no_free = freedoms[_i].no_free };
+    struct dt_solution *s;
+    struct dt_err err = { "" };
+
+    o.claim = &freedoms[_i].claim;
+    o.n_claims = freedoms[_i].claim != NULL;
+    ck_assert_msg (solve ("    return Choice(x=call.m, y=call.m + 1)\n", 3, &o, &s, &err) == 0,
+                   "%s", err.text);
+    ck_assert_int_eq (s->point[0].is_free, freedoms[_i].x_free);
+    ck_assert_int_eq (s->point[1].is_free, freedoms[_i].y_free);
+    ck_assert_int_eq (s->point[1].by_claim, freedoms[_i].y_claim);
+    ck_assert (s->point[0].batch && s->point[1].batch && !s->point[0].own);
+    dt_solution_free (s);
+}
+END_TEST
+
+START_TEST (solve_claim_unknown)
+{
+    const char *claim = "z";
+    struct dt_solve_options o = { .site = "s", .claim = &claim, .n_claims = 1 };
+    struct dt_solution *s;
+    struct dt_err err = { "" };
+
+    ck_assert_int_eq (solve ("    return Choice(x=1, y=1)\n", 3, &o, &s, &err), -DT_EINPUT);
+    ck_assert_str_eq (err.text, "claim: family f has no field \"z\"");
+}
+END_TEST
+
+/* --- the real program --------------------------------------------------------------- */
+
+struct rig {
+    struct dt_buf program, yaml;
+    struct dt_deployment *d;
+    struct dt_source source;
+    struct dt_site_options options;
+    struct dt_solution *s;
+    struct dt_digest key;
+};
+
+static void rig_init (struct rig *w)
+{
+    const char *top = getenv ("top_srcdir");
+    struct dt_err err = { "" };
+    char path[512];
+
+    memset (w, 0, sizeof *w);
+    snprintf (path, sizeof path, "%s/programs/detent/attention.py", top ? top : ".");
+    ck_assert_msg (dt_file_read (path, 1 << 20, &w->program, &err) == 0, "%s", err.text);
+    snprintf (path, sizeof path, "%s/deployments/host-small.yaml", top ? top : ".");
+    ck_assert_msg (dt_file_read (path, 1 << 20, &w->yaml, &err) == 0, "%s", err.text);
+    ck_assert_msg (dt_deployment_parse ("d.yaml", w->yaml.data, w->yaml.len, &w->d, &err) == 0,
+                   "%s", err.text);
+    w->source = (struct dt_source){ "attention.py", (const char *)w->program.data,
+                                    w->program.len };
+    ck_assert_msg (dt_site_solve (w->d, 0, &w->source, 1, &w->options, &w->s, &w->key, &err) == 0,
+                   "%s", err.text);
+}
+
+static void rig_done (struct rig *w)
+{
+    dt_solution_free (w->s);
+    dt_deployment_free (w->d);
+    dt_buf_done (&w->program);
+    dt_buf_done (&w->yaml);
+}
+
+static size_t assignment (const struct dt_solution *s, int64_t block, int64_t stride)
+{
+    int64_t pin[2] = { block, stride }, knob[1] = { s->knob[0].value[s->knob[0].initial] };
+    struct dt_err err = { "" };
+    size_t i = 0;
+
+    ck_assert_msg (dt_solution_find (s, pin, knob, &i, &err) == 0, "%s", err.text);
+    return i;
+}
+
+START_TEST (attention_pins)
+{
+    struct rig w;
+    int64_t pin[2] = { 64, 100 }, knob[1] = { 2 };
+    struct dt_err err = { "" };
+    struct dt_buf b = { 0 };
+    size_t i;
+
+    rig_init (&w);
+    ck_assert_uint_eq (w.s->n_pins, 2);
+    ck_assert_str_eq (w.s->pin[0].name, "choose.block_n");
+    ck_assert_str_eq (w.s->pin[0].expression,
+                      "select(longest_query == 1, 128, select(longest_query <= 64, 64, 32))");
+    ck_assert_str_eq (w.s->pin[0].path, "longest_query -> block_n");
+    ck_assert_str_eq (w.s->pin[1].name, "choose.split_stride");
+    ck_assert_uint_eq (w.s->n_assignments, 18);
+    i = assignment (w.s, 64, 256);
+    ck_assert_int_eq (w.s->verdict[i], DT_ILLEGAL);
+    ck_assert_ptr_nonnull (strstr (w.s->why[i], "kv_length=16385: a split kernel takes at most 64 "
+                                                "splits (attention.py:"));
+    ck_assert_int_eq (w.s->verdict[assignment (w.s, 64, 512)], DT_PROVED);
+    ck_assert_int_eq (w.s->verdict[assignment (w.s, 32, 0)], DT_PROVED);
+    ck_assert_int_eq (dt_solution_find (w.s, pin, knob, &i, &err), -DT_EILLEGAL);
+    ck_assert_str_eq (err.text, "pin choose.split_stride cannot be 100; it may be 0, 256, 512, "
+                                "1024, 2048, 4096");
+    ck_assert_int_eq (dt_solution_selector (w.s, assignment (w.s, 64, 256), &b, &err),
+                      -DT_EILLEGAL);
+    ck_assert_int_eq (dt_solution_selector (w.s, 18, &b, &err), -DT_EILLEGAL);
+    ck_assert_uint_eq (b.len, 0);
+    dt_buf_done (&b);
+    rig_done (&w);
+}
+END_TEST
+
+/* The pinned selector gives the pins whatever the batch; stock does not. */
+START_TEST (attention_selectors)
+{
+    struct rig w;
+    struct dt_buf b = { 0 };
+    struct dt_vm *pinned, *stock;
+    struct dt_vm_stop stop;
+    int64_t regs[512], out[4], own_out[4], seen[2] = { 0, 0 };
+    int64_t in[2][4] = { { 1, 1, 300, 300 }, { 32, 512, 32768, 100000 } }, own[2] = { 1, 300 };
+    struct dt_err err = { "" };
+    size_t i;
+
+    rig_init (&w);
+    ck_assert_msg (dt_solution_selector (w.s, assignment (w.s, 64, 512), &b, &err) == 0, "%s",
+                   err.text);
+    ck_assert_int_eq (dt_vm_load (b.data, b.len, &pinned, NULL), 0);
+    ck_assert_int_eq (dt_vm_load (w.s->stock.data, w.s->stock.len, &stock, NULL), 0);
+    ck_assert_str_eq (dt_vm_variant (pinned), "pinned");
+    ck_assert_str_eq (dt_vm_site (pinned), "decoder");
+    ck_assert (dt_vm_output (pinned, 0)->binding && !dt_vm_output (pinned, 2)->binding
+               && dt_vm_output (pinned, 2)->claim && dt_vm_output (pinned, 3)->own);
+    ck_assert_uint_le (dt_vm_registers (stock), DT_ARRAY_SIZE (regs));
+    for (i = 0; i < 2; i++) {
+        ck_assert_int_eq (dt_vm_run (pinned, regs, in[i], own, 1, out, own_out, &stop), 0);
+        ck_assert_int_eq (out[0], 64);
+        ck_assert_int_eq (out[1], 512);
+        ck_assert_int_eq (dt_vm_run (stock, regs, in[i], own, 1, out, own_out, &stop), 0);
+        seen[i] = out[0];
+    }
+    ck_assert_int_ne (seen[0], seen[1]);
+    dt_vm_free (pinned);
+    dt_vm_free (stock);
+    dt_buf_done (&b);
+    rig_done (&w);
+}
+END_TEST
+
+START_TEST (attention_default)
+{
+    /* requests, longest_query, longest_kv, total_kv */
+    static const int64_t in[] = { 1,  1, 300,  300, 2, 1, 300,   600, 32, 512, 9000, 90000,
+                                  99, 1, 1000, 1000 };
+    static const int64_t own[] = { 1, 300, 1, 300, 1, 300, 512, 9000, 1, 1000 };
+    static const size_t n_own[] = { 1, 2, 1, 1 };
+    /* The first returns stride 256, which is not legal; the last is no input. */
+    uint64_t weight[] = { 50, 6, 5, 100 };
+    struct dt_observations o = { 4, in, own, n_own, weight };
+    struct rig w;
+    size_t i;
+
+    rig_init (&w);
+    ck_assert_int_eq (dt_solution_default (w.s, &o, &i, NULL), 0);
+    ck_assert_uint_eq (i, assignment (w.s, 128, 0));
+    weight[2] = 7;
+    ck_assert_int_eq (dt_solution_default (w.s, &o, &i, NULL), 0);
+    ck_assert_uint_eq (i, assignment (w.s, 32, 0));
+    o.n = 0;
+    ck_assert_int_eq (dt_solution_default (w.s, &o, &i, NULL), 0);
+    ck_assert_uint_eq (i, 0);
+    rig_done (&w);
+}
+END_TEST
+
+static void encode (const struct dt_solution *s, struct dt_canon *c)
+{
+    dt_canon_init (c);
+    dt_solution_encode (s, c);
+    ck_assert_int_eq (dt_canon_finish (c), 0);
+}
+
+START_TEST (attention_same_bytes)
+{
+    struct rig w;
+    struct dt_canon first;
+    struct dt_buf b[2] = { 0 };
+    struct dt_canon_value v;
+    struct dt_solution *s;
+    size_t i, a;
+    int run;
+
+    rig_init (&w);
+    encode (w.s, &first);
+    for (run = 0; run < 20; run++) {
+        struct rig again;
+        struct dt_canon c;
+
+        rig_init (&again);
+        encode (again.s, &c);
+        ck_assert_mem_eq (&w.key, &again.key, sizeof w.key);
+        ck_assert_uint_eq (c.buf.len, first.buf.len);
+        ck_assert_mem_eq (c.buf.data, first.buf.data, c.buf.len);
+        dt_canon_done (&c);
+        rig_done (&again);
+    }
+    /* And so are a decoded one's, and its selectors'. */
+    ck_assert_int_eq (dt_canon_check (first.buf.data, first.buf.len, &v, NULL), 0);
+    ck_assert_int_eq (dt_solution_decode (v, &s, NULL), 0);
+    for (a = 0; a < s->n_assignments; a++) {
+        ck_assert_int_eq (s->verdict[a], w.s->verdict[a]);
+        if (s->verdict[a] == DT_ILLEGAL) {
+            ck_assert_str_eq (s->why[a], w.s->why[a]);
+            continue;
+        }
+        for (i = 0; i < 2; i++) {
+            b[i].len = 0;
+            ck_assert_int_eq (dt_solution_selector (i ? s : w.s, a, &b[i], NULL), 0);
+        }
+        ck_assert_uint_eq (b[0].len, b[1].len);
+        ck_assert_mem_eq (b[0].data, b[1].data, b[0].len);
+    }
+    dt_canon_done (&first);
+    encode (s, &first);
+    ck_assert_uint_eq (first.buf.len, v.len);
+    dt_canon_done (&first);
+    dt_buf_done (&b[0]);
+    dt_buf_done (&b[1]);
+    dt_solution_free (s);
+    rig_done (&w);
+}
+END_TEST
+
+/* Every prefix is refused; mutated bytes are refused or usable, never a crash. */
+START_TEST (attention_corrupt)
+{
+    struct rig w;
+    struct dt_canon c;
+    uint8_t *copy;
+    size_t n, refused = 0;
+    int round;
+
+    rig_init (&w);
+    encode (w.s, &c);
+    copy = dt_calloc (c.buf.len, 1);
+    for (n = 0; n < c.buf.len; n += 7) {
+        struct dt_canon_value v;
+
+        MUST (dt_canon_check (c.buf.data, n, &v, NULL) == -DT_ECORRUPT, "prefix %zu", n);
+    }
+    rng_seed (7);
+    for (round = 0; round < 2000; round++) {
+        struct dt_canon_value v;
+        struct dt_solution *s = NULL;
+        struct dt_buf b = { 0 };
+        struct dt_err err = { "" };
+        uint32_t k = 1 + rng (3);
+
+        memcpy (copy, c.buf.data, c.buf.len);
+        while (k-- > 0)
+            copy[rng ((uint32_t)c.buf.len)] = rng (2) ? (uint8_t)rng (256) : (uint8_t)rng (4);
+        if (dt_canon_check (copy, c.buf.len, &v, NULL) < 0
+            || dt_solution_decode (v, &s, &err) < 0) {
+            refused++;
+            continue;
+        }
+        for (n = 0; n < s->n_assignments; n += 5)
+            dt_solution_selector (s, n, &b, NULL);
+        dt_buf_done (&b);
+        dt_solution_free (s);
+    }
+    ck_assert_uint_gt (refused, 500);
+    dt_free (copy);
+    dt_canon_done (&c);
+    rig_done (&w);
+}
+END_TEST
+
+START_TEST (attention_nomem)
+{
+    struct rig w;
+    struct dt_solution *s = NULL;
+    int r = -ENOMEM;
+    size_t n;
+
+    rig_init (&w);
+    for (n = 0; r == -ENOMEM; n += 1 + n / 16) {
+        dt_mem_fail_after (n);
+        r = dt_site_solve (w.d, 0, &w.source, 1, &w.options, &s, NULL, NULL);
+        dt_mem_fail_after (SIZE_MAX);
+    }
+    ck_assert_int_eq (r, 0);
+    ck_assert_uint_gt (n, 100);
+    dt_solution_free (s);
+    rig_done (&w);
+}
+END_TEST
+
+/* The key covers what can change the answer, and nothing's order. */
+START_TEST (key_fields)
+{
+    struct dt_fact fact[] = { { "a", DT_FACT_INT, 1, NULL }, { "b", DT_FACT_STR, 0, "x" } };
+    struct dt_source source[] = { { "p.py", "p", 1 }, { "q.py", "q", 1 }, { "r.py", "r", 1 } };
+    const char *claim[] = { "x", "y" };
+    struct dt_solve_key k = { .source = source, .n_sources = 3, .fact = fact, .n_facts = 2 };
+    struct dt_digest d[12];
+    size_t i, j, n = 0;
+
+    k.options = (struct dt_solve_options){ .site = "s", .claim = claim, .n_claims = 2 };
+#define KEY() ck_assert_int_eq (dt_solve_digest (&k, &d[n++], NULL), 0)
+    KEY ();
+    fact[0].kind = DT_FACT_BOOL;
+    KEY ();
+    fact[0] = (struct dt_fact){ "a", DT_FACT_INT, 2, NULL };
+    KEY ();
+    source[2].text = "s";
+    KEY ();
+    source[1].name = "z.py";
+    KEY ();
+    k.options.strict = 1;
+    KEY ();
+    k.options.no_free = 1;
+    KEY ();
+    k.options.n_claims = 1;
+    KEY ();
+    k.options.site = "t";
+    KEY ();
+    k.parameters.bytes[3] = 1;
+    KEY ();
+    for (i = 0; i < n; i++)
+        for (j = 0; j < i; j++)
+            ck_assert (!dt_digest_equal (&d[i], &d[j]));
+    k.options.n_claims = 2;
+    n = 0;
+    KEY ();
+    claim[0] = "y";
+    claim[1] = "x";
+    struct dt_fact swap = fact[0];
+    fact[0] = fact[1];
+    fact[1] = swap;
+    struct dt_source other = source[1];
+    source[1] = source[2];
+    source[2] = other;
+    KEY ();
+    ck_assert (dt_digest_equal (&d[0], &d[1]));
+#undef KEY
+}
+END_TEST
+
+START_TEST (site_refusals)
+{
+    static const char *const asked[] = { "head_dim", "page_size" };
+    struct rig w;
+    struct dt_program *p;
+    struct dt_graph *g;
+    struct dt_solution *s;
+    struct dt_err err = { "" };
+    struct dt_fact *last;
+
+    rig_init (&w);
+    ck_assert_int_eq (dt_program_parse (&w.source, 1, &p, NULL), 0);
+    ck_assert_int_eq (dt_site_check (&w.d->site[0], p, asked, 2, &err), 0);
+    last = &w.d->site[0].fact[w.d->site[0].n_facts - 1];
+    last->name = "unit";
+    ck_assert_int_eq (dt_site_check (&w.d->site[0], p, asked, 2, &err), -DT_EINPUT);
+    ck_assert_str_eq (err.text, "site decoder of family attention: neither attention.py nor the "
+                                "backend asks for the fact \"unit\"; did you mean \"units\"?");
+    ck_assert_int_eq (dt_site_specialise (&w.d->site[0], p, &g, &err), -DT_EINPUT);
+    ck_assert_ptr_nonnull (strstr (err.text, "units"));
+    w.d->site[0].family = "gemm";
+    ck_assert_int_eq (dt_site_specialise (&w.d->site[0], p, &g, &err), -DT_EINPUT);
+    ck_assert_str_eq (err.text, "site decoder is of family gemm, and attention.py of family "
+                                "attention");
+    w.source.name = "other.py";
+    ck_assert_int_eq (dt_site_solve (w.d, 0, &w.source, 1, &w.options, &s, NULL, &err),
+                      -DT_ENOTFOUND);
+    dt_program_free (p);
+    rig_done (&w);
+}
+END_TEST
+
+/* --- random graphs ------------------------------------------------------------------ */
+
+static int n_solved, n_uncut, n_illegal;
+
+/* Values of a vm's outputs at an environment; 0 if it stops. */
+static int run_vm (const struct dt_vm *vm, const struct env *e, int64_t *regs, int64_t *ret)
+{
+    int64_t in[RANDOM_INPUTS], own[1] = { e->input[2] }, out[8], own_out[8];
+    struct dt_vm_stop stop;
+    size_t i, k = 0;
+
+    for (i = 0; i < RANDOM_INPUTS; i++)
+        if (i != 2)
+            in[k++] = e->input[i];
+    if (dt_vm_run (vm, regs, in, own, 1, out, own_out, &stop) < 0)
+        return 0;
+    for (i = 0; i < dt_vm_outputs (vm); i++)
+        ret[i] = dt_vm_output (vm, i)->own ? own_out[i] : out[i];
+    return 1;
+}
+
+/* A legal selector never stops, and its binding outputs are functions of the own
+ * input alone. */
+static void check_selector (const struct dt_solution *s, const struct dt_graph *g, size_t a,
+                            uint64_t seed)
+{
+    struct dt_buf b = { 0 };
+    struct dt_vm *vm;
+    int64_t regs[1024], out[8], first[7][8];
+    uint8_t seen[7] = { 0 };
+    struct env e;
+    uint64_t at;
+    size_t i;
+
+    MUST (dt_solution_selector (s, a, &b, NULL) == 0, "seed %" PRIu64 ": no selector", seed);
+    MUST (dt_vm_load (b.data, b.len, &vm, NULL) == 0, "seed %" PRIu64 ": no vm", seed);
+    for (at = 0; env_at (g, at, &e); at++) {
+        int64_t q = e.input[2];
+
+        MUST (run_vm (vm, &e, regs, out), "seed %" PRIu64 " assignment %zu: stops", seed, a);
+        if (!seen[q])
+            memcpy (first[q], out, sizeof out);
+        seen[q] = 1;
+        for (i = 0; i < s->n_points; i++)
+            MUST (s->point[i].is_free || first[q][i] == out[i],
+                  "seed %" PRIu64 " assignment %zu: %s varies", seed, a, s->point[i].field);
+    }
+    dt_vm_free (vm);
+    dt_buf_done (&b);
+}
+
+/* Where the program does not stop, the residual graph with the program's own pins
+ * gives the program's own values. */
+static void check_meaning (const struct dt_solution *s, const struct dt_graph *g, uint64_t seed)
+{
+    int64_t *v = dt_calloc (g->n_nodes, sizeof *v), regs[1024], pin[8], out[8], knob[RANDOM_KNOBS];
+    struct dt_vm *pins, *stock;
+    struct env e;
+    uint64_t at;
+    size_t i, a;
+
+    MUST (dt_vm_load (s->pins.data, s->pins.len, &pins, NULL) == 0
+              && dt_vm_load (s->stock.data, s->stock.len, &stock, NULL) == 0,
+          "seed %" PRIu64 ": no vm", seed);
+    for (at = 0; env_at (g, at, &e); at++) {
+        struct dt_buf b = { 0 };
+        struct dt_vm *vm;
+        int ran, same = 1;
+
+        for (i = 0; i < RANDOM_KNOBS; i++) {
+            knob[i] = s->knob[i].value[s->knob[i].initial];
+            same &= e.knob[i] == knob[i];
+        }
+        if (!same)
+            continue;
+        ran = run_vm (pins, &e, regs, pin);
+        MUST (ran == (eval_graph (g, &e, v, NULL).seq == UINT64_MAX),
+              "seed %" PRIu64 ": the pins' program stops where the program does not", seed);
+        MUST (ran == run_vm (stock, &e, regs, out), "seed %" PRIu64 ": stock", seed);
+        for (i = 0; ran && i < s->n_points; i++)
+            MUST (out[i] == v[g->point[i].node], "seed %" PRIu64 ": stock's %s", seed,
+                  s->point[i].field);
+        if (!ran)
+            continue;
+        MUST (dt_solution_find (s, pin, knob, &a, NULL) == 0,
+              "seed %" PRIu64 ": the program's pins are no candidates", seed);
+        if (s->verdict[a] == DT_ILLEGAL)
+            continue;
+        MUST (dt_solution_selector (s, a, &b, NULL) == 0
+                  && dt_vm_load (b.data, b.len, &vm, NULL) == 0 && run_vm (vm, &e, regs, out),
+              "seed %" PRIu64 ": no selector", seed);
+        for (i = 0; i < s->n_points; i++)
+            MUST (out[i] == v[g->point[i].node], "seed %" PRIu64 ": %s", seed,
+                  s->point[i].field);
+        dt_vm_free (vm);
+        dt_buf_done (&b);
+    }
+    dt_vm_free (pins);
+    dt_vm_free (stock);
+    dt_free (v);
+}
+
+START_TEST (solve_random)
+{
+    static const struct dt_solve_options o = { .site = "s" };
+    uint64_t seed;
+
+    for (seed = 1; seed <= 400; seed++) {
+        struct dt_graph *g = random_graph (seed, 4 + (uint32_t)(seed % 24));
+        struct dt_solution *s = NULL;
+        struct dt_err err = { "" };
+        size_t a, checked = 0;
+        int r = dt_solve (g, &o, &s, &err);
+
+        MUST (r == 0 || r == -DT_EUNCUT || r == -DT_EILLEGAL, "seed %" PRIu64 ": %d %s", seed, r,
+              err.text);
+        *(r == 0 ? &n_solved : r == -DT_EUNCUT ? &n_uncut : &n_illegal) += 1;
+        /* Assumes that narrow the domain stop a selector outside of it. */
+        if (r == 0 && !*s->excluded && s->n_pins <= 8) {
+            for (a = 0; a < s->n_assignments && checked < 8; a++)
+                if (s->verdict[a] != DT_ILLEGAL && ++checked)
+                    check_selector (s, g, a, seed);
+            check_meaning (s, g, seed);
+        }
+        dt_solution_free (s);
+        dt_graph_free (g);
+    }
+    ck_assert_int_gt (n_solved, 50);
+    ck_assert_int_gt (n_uncut, 0);
+    ck_assert_int_gt (n_illegal, 20);
+}
+END_TEST
+
+int main (void)
+{
+    Suite *s = suite_create ("solver/solve");
+    TCase *tc = tcase_create ("solve");
+    SRunner *sr;
+    int failed;
+
+    tcase_set_timeout (tc, 300);
+    tcase_add_loop_test (tc, solve_case, 0, DT_ARRAY_SIZE (cases));
+    tcase_add_loop_test (tc, solve_freedom, 0, DT_ARRAY_SIZE (freedoms));
+    tcase_add_test (tc, solve_claim_unknown);
+    tcase_add_test (tc, attention_pins);
+    tcase_add_test (tc, attention_selectors);
+    tcase_add_test (tc, attention_default);
+    tcase_add_test (tc, attention_same_bytes);
+    tcase_add_test (tc, attention_corrupt);
+    tcase_add_test (tc, attention_nomem);
+    tcase_add_test (tc, key_fields);
+    tcase_add_test (tc, site_refusals);
+    tcase_add_test (tc, solve_random);
+    suite_add_tcase (s, tc);
+    sr = srunner_create (s);
+    srunner_run_all (sr, CK_ENV);
+    failed = srunner_ntests_failed (sr);
+    srunner_free (sr);
+    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
