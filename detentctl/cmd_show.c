@@ -29,8 +29,8 @@ static const char *joined (Detent__NameValue *const *v, size_t n, struct dt_buf 
 static void print_sites (const Detent__ShowReply *s)
 {
     static const struct dt_column columns[] = {
-        { "FAMILY", DT_LEFT }, { "SITE", DT_LEFT },  { "PINS", DT_WRAP },
-        { "KNOBS", DT_WRAP },  { "SELECTOR", DT_LEFT }, { "STOCK", DT_LEFT }, { 0 },
+        { "FAMILY", DT_LEFT }, { "SITE", DT_LEFT },  { "PINS", DT_LEFT },
+        { "KNOBS", DT_LEFT },  { "SELECTOR", DT_LEFT }, { "STOCK", DT_LEFT }, { 0 },
     };
     struct dt_sheet *t = dt_sheet_new (columns);
     struct dt_buf b = { 0 };

@@ -21,8 +21,8 @@ static const char *values (Detent__NameValue *const *v, size_t n, struct dt_buf 
 static void print_choices (const Detent__JobReply *j)
 {
     static const struct dt_column columns[] = {
-        { "FAMILY", DT_LEFT }, { "SITE", DT_LEFT },    { "PINS", DT_WRAP },
-        { "KNOBS", DT_WRAP },  { "VERDICT", DT_LEFT }, { "TIE", DT_LEFT }, { 0 },
+        { "FAMILY", DT_LEFT }, { "SITE", DT_LEFT },    { "PINS", DT_LEFT },
+        { "KNOBS", DT_LEFT },  { "VERDICT", DT_LEFT }, { "TIE", DT_LEFT }, { 0 },
     };
     struct dt_sheet *t = dt_sheet_new (columns);
     struct dt_buf b = { 0 };

@@ -8,7 +8,7 @@
 #include "detentctl/print.h"
 #include "detentctl/sheet.h"
 
-#define CANDIDATES_SHOWN 12 /* in a table's cell; JSON has all */
+#define CANDIDATES_SHOWN 8 /* in a table's cell; JSON has all */
 
 /* --- tables ---------------------------------------------------------------------- */
 
@@ -56,8 +56,8 @@ static void print_points (const Detent__SiteSolution *s)
 static void print_pins (const Detent__SiteSolution *s)
 {
     static const struct dt_column columns[] = {
-        { "PIN", DT_LEFT }, { "CANDIDATES", DT_WRAP }, { "EXACT", DT_LEFT },
-        { "WHERE", DT_LEFT }, { "EXPRESSION", DT_CUT }, { 0 },
+        { "PIN", DT_LEFT }, { "CANDIDATES", DT_LEFT }, { "EXACT", DT_LEFT },
+        { "WHERE", DT_CUT }, { "EXPRESSION", DT_CUT }, { 0 },
     };
     struct dt_sheet *t = dt_sheet_new (columns);
     struct dt_buf b = { 0 };
@@ -84,7 +84,7 @@ static void print_pins (const Detent__SiteSolution *s)
 static void print_knobs (const Detent__SiteSolution *s)
 {
     static const struct dt_column columns[] = {
-        { "KNOB", DT_LEFT }, { "VALUES", DT_WRAP }, { "DEFAULT", DT_LEFT }, { "LIVE", DT_LEFT },
+        { "KNOB", DT_LEFT }, { "VALUES", DT_LEFT }, { "DEFAULT", DT_LEFT }, { "LIVE", DT_LEFT },
         { 0 },
     };
     struct dt_sheet *t = dt_sheet_new (columns);
