@@ -247,7 +247,7 @@ fuzz:
 		tests/fuzz/found $(srcdir)/tests/fuzz/corpus/parse
 .PHONY: fuzz
 # detentctl, man
-ctl_tests = tests/ctl-man.sh tests/ctl-trace.sh tests/ctl-usage.sh
+ctl_tests = tests/ctl-man.sh tests/ctl-trace.sh tests/ctl-usage.sh tests/session.sh
 dist_check_SCRIPTS += $(ctl_tests)
 TESTS += $(ctl_tests)
 # tuner/

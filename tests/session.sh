@@ -1,0 +1,228 @@
+#!/bin/sh
+# The whole session of detentctl against a real detentd with host kernels: import,
+# submit, solve, pins, tune, jobs, commit, log, show, fetch, status.  Then bad input,
+# during which nothing changes.
+set -eu
+ctl=$top_builddir/detentctl/detentctl
+tmp=$(mktemp -d "${TMPDIR:-/tmp}/dt.XXXXXX")
+daemon=
+finish ()
+{
+    status=$?
+    if [ -n "$daemon" ]; then
+        kill "$daemon" 2>/dev/null || true
+        wait "$daemon" 2>/dev/null || true
+    fi
+    rm -rf "$tmp"
+    exit "$status"
+}
+trap finish EXIT
+mkdir -m 700 "$tmp/state" "$tmp/run"
+DETENT_ENDPOINT=ipc://$tmp/run/detentd.sock
+DETENT_PROGRAMS=$top_srcdir/programs/detent
+DETENT_AUTHOR=tester
+export DETENT_ENDPOINT DETENT_PROGRAMS DETENT_AUTHOR
+host=$top_srcdir/deployments/host-small.yaml
+for_both='--deployment host-small --workload chat'
+checks=0
+
+fail ()
+{
+    echo "FAIL: $*"
+    for f in out err log; do
+        [ -f "$tmp/$f" ] && { echo "--- $f"; tail -40 "$tmp/$f"; }
+    done
+    exit 1
+}
+code () # CODE ARGUMENT...: at most the error line on stderr
+{
+    want=$1
+    shift
+    got=0
+    timeout 120 "$ctl" "$@" >"$tmp/out" 2>"$tmp/err" || got=$?
+    [ "$got" -eq "$want" ] || fail "detentctl $*: exit $got, not $want"
+    [ "$want" -ne 0 ] || [ ! -s "$tmp/err" ] || fail "detentctl $*: something on stderr"
+    checks=$((checks + 1))
+}
+refused () # CODE ARGUMENT...: one line
+{
+    code "$@"
+    [ "$(wc -l < "$tmp/err")" -eq 1 ] || fail "detentctl $*: not one line"
+    grep -q '^detentctl: ' "$tmp/err" || fail "detentctl $*: not its line"
+}
+json () # PYTHON over o; prints what it prints
+{
+    "$PYTHON3" -c 'import json,sys; o=json.load(open(sys.argv[1])); assert o["version"]==1; '"$1" \
+        "$tmp/out" || fail "JSON: $1"
+    checks=$((checks + 1))
+}
+has () { grep -q -e "$1" "$tmp/out" || fail "no '$1'"; checks=$((checks + 1)); }
+
+"$top_builddir/detentd/detentd" --state-dir "$tmp/state" --runtime-dir "$tmp/run" \
+    --backend-dir "$top_builddir/.libs" --profiler "$top_builddir/detent-profiler" \
+    --foreground > "$tmp/log" 2>&1 &
+daemon=$!
+tries=0
+until "$ctl" status >/dev/null 2>&1; do
+    tries=$((tries + 1))
+    kill -0 "$daemon" 2>/dev/null && [ "$tries" -lt 100 ] || fail "detentd does not start"
+    sleep 0.1
+done
+
+# --- before anything is there
+code 0 log
+has 'No commits'
+refused 4 fetch $for_both
+refused 4 pins host-small
+refused 4 tune $for_both
+refused 4 commit $for_both -m early
+
+# --- the session
+code 0 trace import "$top_srcdir/trace/samples/azure_conv_sample.csv" --format azure-csv \
+    --deployment "$host" --requests 100 -o "$tmp/chat.dtrace"
+code 0 trace submit "$tmp/chat.dtrace" --workload chat --json
+json 'assert not o["trace"]["known"] and o["trace"]["calls"] > 100'
+trace=$(json 'print(o["trace"]["digest"])')
+code 0 trace submit "$tmp/chat.dtrace" --workload chat
+has 'it was there already'
+code 0 trace list
+has "^$(echo "$trace" | cut -c1-12) .*chat"
+code 0 solve "$host"
+has 'choose.block_n .*32, 64, 128'
+has 'free by claim'
+has 'legal 15'
+code 0 solve "$host" --json
+json 's=o["sites"][0]; assert s["cached"] and [p["name"] for p in s["pins"]]==["choose.block_n","choose.split_stride"]'
+json 'o=o["sites"][0]; [o.pop(k) for k in ("cached","solve_us","key")]; print(json.dumps(o,sort_keys=True))' > "$tmp/asked"
+code 0 solve "$host" --offline --json
+json 'o=o["sites"][0]; [o.pop(k) for k in ("cached","solve_us","key")]; print(json.dumps(o,sort_keys=True))' > "$tmp/offline"
+diff "$tmp/asked" "$tmp/offline" || fail "detentd and --offline differ"
+code 0 pins host-small
+has 'choose.split_stride'
+code 0 pins host-small --json
+json 'assert o["deployment"]=="host-small"'
+
+code 0 tune $for_both --budget 2 --max-calls 6 --json
+json 'j=o["job"]; assert j["state"]=="done" and j["tuple"] and j["sites"][0]["measurements"]>0'
+tuple=$(json 'print(o["job"]["tuple"])')
+job=$(json 'print(o["job"]["job"])')
+code 0 jobs
+has "$job .*tune .*done"
+code 0 attach "$job"
+has "$tuple"
+refused 4 cancel "$job"
+
+code 0 tune $for_both --budget 30 --exhaustive --detach --json
+second=$(json 'print(o["job"]["job"])')
+code 0 cancel "$second"
+refused 130 attach "$second"
+grep -q 'was cancelled' "$tmp/err" || fail "attach does not say that it was cancelled"
+
+# An interrupt detaches; the job goes on until it is cancelled.  (A shell starts jobs
+# in the background with SIGINT ignored; python undoes that.)
+"$PYTHON3" -c 'import os,signal,sys; signal.signal(signal.SIGINT, signal.SIG_DFL); os.execv(sys.argv[1], sys.argv[1:])' \
+    "$ctl" tune $for_both --budget 30 --exhaustive >"$tmp/out" 2>"$tmp/err" &
+pid=$!
+tries=0
+until "$ctl" jobs | grep -q running; do
+    tries=$((tries + 1))
+    [ "$tries" -lt 100 ] || fail "no job runs"
+    sleep 0.1
+done
+sleep 0.5
+kill -INT "$pid"
+got=0
+wait "$pid" || got=$?
+[ "$got" -eq 130 ] || fail "interrupted tune: exit $got"
+grep -q 'goes on in detentd' "$tmp/err" || fail "an interrupt does not say that the job goes on"
+third=$(sed -n 's/.*; job \([0-9]*\) goes on.*/\1/p' "$tmp/err")
+code 0 jobs
+has "$third .*running"
+code 0 cancel "$third"
+
+code 0 commit $for_both -m 'first tuple' --tuple "$tuple"
+has 'sequence    1 of host-small for chat'
+code 0 log --json
+json 'c=o["commits"]; assert len(c)==1 and c[0]["author"]=="tester" and c[0]["parent"] is None and not c[0]["sampled"]'
+commit=$(json 'print(o["commits"][0]["digest"])')
+code 0 commit $for_both -m 'the same again' --author somebody --parent "$commit"
+refused 6 commit $for_both -m 'too late' --parent "$commit"
+code 0 log
+[ "$(wc -l < "$tmp/out")" -eq 3 ] || fail "log: not a header and two commits"
+has 'the same again'
+code 0 log --limit 1 --json
+json 'assert len(o["commits"])==1 and o["commits"][0]["sequence"]==2'
+code 0 show "$(echo "$commit" | cut -c1-8)"
+has 'choose.block_n='
+has 'backend.device'
+code 0 show $for_both --json
+json 'assert o["commit"]["sequence"]==2 and o["environment"]["model"]=="small-gqa"'
+code 0 show "$tuple" --json
+json "assert o['tuple']=='$tuple'"
+code 0 fetch $for_both -o "$tmp/bundle" --json
+json 'assert o["bundle"]["sequence"]==2 and o["bundle"]["selectors"][0]["pinned_bytes"]>0'
+head -c 10 "$tmp/bundle" | grep -q DTBUNDLE1 || fail "the bundle is none"
+code 0 fetch $for_both --snapshot "$commit" --json
+json 'assert o["bundle"]["sequence"]==1'
+code 0 status
+has "^store .*$tmp/state"
+code 0 status --json
+json 's=o["status"]; assert s["commits"]==2 and s["traces"]==1 and s["cache_hits"]>=1'
+
+# --- bad input changes nothing
+state ()
+{
+    code 0 status --json
+    json '[o["status"].pop(k) for k in ("uptime_s","store_bytes","cache_hits","cache_misses")]; print(o)'
+    code 0 log --json
+    cat "$tmp/out"
+    code 0 trace list --json
+    cat "$tmp/out"
+    code 0 jobs --json
+    cat "$tmp/out"
+}
+tries=0
+until "$ctl" jobs --json | grep -c '"running"' | grep -qx 0; do
+    tries=$((tries + 1))
+    [ "$tries" -lt 100 ] || fail "a cancelled job does not end"
+    sleep 0.1
+done
+state > "$tmp/before"
+zeros=0000000000000000000000000000000000000000000000000000000000000000
+refused 2 frobnicate
+refused 2 solve "$host" --stric=1
+refused 4 solve "$tmp/none.yaml"
+printf 'name: [\n' > "$tmp/broken.yaml"
+refused 2 solve "$tmp/broken.yaml"
+mkdir "$tmp/bad"
+sed 's/^name: .*/name: bad/' "$host" > "$tmp/bad/bad.yaml"
+sed 's/block_n = 128/block_n = nothing/' "$DETENT_PROGRAMS/attention.py" > "$tmp/bad/attention.py"
+code 2 solve "$tmp/bad/bad.yaml"
+grep -q '^detentctl: .*attention.py:[0-9]*:[0-9]*: ' "$tmp/err" || fail "a program's error has no place"
+grep -q '^ *^' "$tmp/err" || fail "a program's error has no caret"
+sed 's/(1, 2, 4), default=2/(1, 2, 4), default=3/' "$DETENT_PROGRAMS/attention.py" > "$tmp/bad/attention.py"
+code 2 solve "$tmp/bad/bad.yaml"
+head -c 1000 "$tmp/chat.dtrace" > "$tmp/cut.dtrace"
+refused 2 trace submit "$tmp/cut.dtrace" --workload chat
+refused 2 trace submit "$tmp/chat.dtrace" --workload 'a/b'
+refused 4 tune --deployment nowhere --workload chat
+refused 4 tune --deployment host-small --workload nowhere
+refused 4 tune $for_both --trace $zeros
+refused 4 commit --deployment host-small --workload nowhere -m x
+refused 4 commit $for_both -m x --tuple $zeros
+refused 6 commit $for_both -m x --parent $zeros
+refused 4 show 0000000000
+refused 4 show --deployment host-small --workload nowhere
+refused 4 fetch --deployment nowhere --workload chat
+refused 4 fetch $for_both --snapshot $zeros
+refused 4 attach 12345
+refused 4 cancel 12345
+refused 4 pins nowhere
+state > "$tmp/after"
+diff "$tmp/before" "$tmp/after" || fail "bad input changed something"
+
+kill "$daemon"
+wait "$daemon" || fail "detentd: exit $?"
+daemon=
+refused 3 status
+echo "session: $checks checks"
