@@ -1,5 +1,6 @@
 /* detentctl/job_view.c - a job and its result, for people and as JSON. */
 #include <inttypes.h>
+#include <math.h>
 #include <string.h>
 
 #include "base/buf.h"
@@ -59,7 +60,10 @@ static void print_costs (const Detent__JobReply *j)
         dt_sheet_cell (t, "%s", s->family);
         dt_sheet_cell (t, "%s", s->site);
         dt_sheet_cell (t, "%.3f", s->ratio);
-        dt_sheet_cell (t, "%.3f-%.3f", s->ratio_lo, s->ratio_hi);
+        if (isfinite (s->ratio_hi))
+            dt_sheet_cell (t, "%.3f-%.3f", s->ratio_lo, s->ratio_hi);
+        else
+            dt_sheet_cell (t, "unbounded"); /* too few measurements to say */
         dt_sheet_cell (t, "%.2f", s->worst_ratio);
         dt_sheet_cell (t, "%.3f s +-%.1f%%", s->trace_ns / 1e9, s->sample_error * 100);
         dt_sheet_cell (t, "%" PRIu64 "/%" PRIu64, s->sampled, s->calls);
