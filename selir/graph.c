@@ -57,6 +57,8 @@ static void normalise (struct dt_node *n)
         n->a = DT_NODE_NONE;
     else
         n->imm = 0;
+    if (n->op == DT_OP_CONST && n->type == DT_TYPE_FLOAT)
+        n->imm = dt_op_bits (dt_op_double (n->imm)); /* there is one NaN */
     if (!dt_op_partial (n->op))
         n->safe = 0;
     if (!dt_op_partial (n->op) || n->safe)
@@ -258,42 +260,32 @@ int dt_node_faults (const struct dt_node *n)
     return dt_op_partial (n->op) && !n->safe;
 }
 
-/* Operand types of the ops that have one answer; EQ, NE and SELECT are apart. */
-static uint8_t operand_type (uint8_t op)
+/* Does the type fit the letter?  *any is what the op's * or = stand for, 0 as yet. */
+static int type_fits (char letter, uint8_t type, uint8_t *any)
 {
-    return op == DT_OP_NOT || op == DT_OP_AND || op == DT_OP_OR || op == DT_OP_INT
-               ? DT_TYPE_BOOL
-               : DT_TYPE_INT;
-}
-
-static int result_fits (const struct dt_node *n)
-{
-    switch (n->op) {
-    case DT_OP_CONST: case DT_OP_INPUT: case DT_OP_KNOB: case DT_OP_PIN:
-    case DT_OP_SELECT: case DT_OP_FAIL:
-        return n->type >= DT_TYPE_INT && n->type <= DT_TYPE_ENUM;
-    case DT_OP_LT: case DT_OP_LE: case DT_OP_EQ: case DT_OP_NE: case DT_OP_NOT:
-    case DT_OP_AND: case DT_OP_OR: case DT_OP_BOOL:
-        return n->type == DT_TYPE_BOOL;
-    default:
-        return n->type == DT_TYPE_INT;
+    switch (letter) {
+    case 'i': return type == DT_TYPE_INT;
+    case 'b': return type == DT_TYPE_BOOL;
+    case 'f': return type == DT_TYPE_FLOAT;
+    default: break;
     }
+    if (*any == 0)
+        *any = type;
+    return *any == type && type >= DT_TYPE_INT && type <= DT_TYPE_ENUM
+           && !(letter == '=' && type == DT_TYPE_FLOAT);
 }
 
-static int operands_fit (const struct dt_graph *g, const struct dt_node *n)
+static int types_fit (const struct dt_graph *g, const struct dt_node *n)
 {
+    const char *types = dt_op_types (n->op);
     uint32_t args[3];
+    uint8_t any = 0;
     int i, k = dt_node_args (n, args);
 
-    if (n->op == DT_OP_SELECT)
-        return g->node[n->a].type == DT_TYPE_BOOL && g->node[n->b].type == n->type
-               && g->node[n->c].type == n->type;
-    if (n->op == DT_OP_EQ || n->op == DT_OP_NE)
-        return g->node[n->a].type == g->node[n->b].type;
     for (i = 0; i < k; i++)
-        if (g->node[args[i]].type != operand_type (n->op))
+        if (!type_fits (types[i], g->node[args[i]].type, &any))
             return 0;
-    return 1;
+    return type_fits (types[k], n->type, &any);
 }
 
 static int row_fits (const struct dt_graph *g, const struct dt_node *n, uint32_t id)
@@ -321,7 +313,7 @@ static int node_fits (const struct dt_graph *g, uint32_t i)
     uint32_t args[3];
     int k;
 
-    if (n->op >= DT_OP_COUNT || !result_fits (n))
+    if (n->op >= DT_OP_COUNT)
         return 0;
     for (k = dt_node_args (n, args); k-- > 0;)
         if (args[k] >= i)
@@ -329,7 +321,7 @@ static int node_fits (const struct dt_graph *g, uint32_t i)
     if (n->guard != DT_NODE_NONE
         && (n->guard >= i || g->node[n->guard].type != DT_TYPE_BOOL || !dt_node_faults (n)))
         return 0;
-    return operands_fit (g, n) && row_fits (g, n, i)
+    return types_fit (g, n) && row_fits (g, n, i)
            && (n->span < g->n_spans || g->n_spans == 0);
 }
 

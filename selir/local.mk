@@ -1,7 +1,8 @@
 # selir/: the language.  libdtvm is the part that engines link.
 noinst_LTLIBRARIES += libdtvm.la libdtselir.la
 libdtvm_la_SOURCES = \
-	selir/op.c selir/op.h \
+	selir/op.c selir/op.h selir/op_int.h \
+	selir/op_float.c \
 	selir/vm.c selir/vm.h selir/vm_int.h \
 	selir/vm_load.c \
 	selir/vm_text.c

@@ -1,11 +1,13 @@
-/* selir/op.c - the arithmetic of every op: Python's on 64-bit ints. */
+/* selir/op.c - what the ops are, and their arithmetic on 64-bit ints: Python's. */
 #include "selir/op.h"
 
+#include "selir/op_int.h"
+
 static const struct {
-    const char *text;
-    uint8_t args, partial;
+    const char *text, *types;
+    uint8_t partial;
 } ops[DT_OP_COUNT] = {
-#define X(name, text, args, partial) { text, args, partial },
+#define X(name, text, types, partial) { text, types, partial },
     DT_OPS (X)
 #undef X
 };
@@ -17,7 +19,12 @@ const char *dt_op_text (uint8_t op)
 
 int dt_op_args (uint8_t op)
 {
-    return op < DT_OP_COUNT ? ops[op].args : 0;
+    return op < DT_OP_COUNT ? (int)strlen (ops[op].types) - 1 : 0;
+}
+
+const char *dt_op_types (uint8_t op)
+{
+    return op < DT_OP_COUNT ? ops[op].types : "";
 }
 
 int dt_op_partial (uint8_t op)
@@ -93,6 +100,29 @@ static enum dt_fault rshift (int64_t a, int64_t n, int64_t *ret)
     return n < 0 ? DT_FAULT_VALUE : DT_FAULT_NONE;
 }
 
+/* By squaring; the square after the last bit is not needed and may not fit. */
+static enum dt_fault power (int64_t a, int64_t n, int64_t *ret)
+{
+    int64_t v = 1;
+    int over = 0;
+
+    *ret = 0;
+    if (n < 0)
+        return a == 0 ? DT_FAULT_ZERO_DIVISION : DT_FAULT_VALUE;
+    if (a == 0 || a == 1 || a == -1)
+        n = n == 0 ? 0 : 2 - (n & 1);
+    else if (n > 63) /* even 2 ** 63 does not fit */
+        return DT_FAULT_OVERFLOW;
+    while (!over && n > 0) {
+        if (n & 1)
+            over = __builtin_mul_overflow (v, a, &v);
+        n >>= 1;
+        if (n > 0)
+            over |= __builtin_mul_overflow (a, a, &a);
+    }
+    return overflow (over, v, ret);
+}
+
 static int64_t total (uint8_t op, int64_t a, int64_t b, int64_t c)
 {
     switch (op) {
@@ -133,7 +163,11 @@ enum dt_fault dt_op_eval (uint8_t op, int64_t a, int64_t b, int64_t c, int64_t *
     case DT_OP_MOD: return mod (a, b, ret);
     case DT_OP_LSHIFT: return lshift (a, b, ret);
     case DT_OP_RSHIFT: return rshift (a, b, ret);
+    case DT_OP_IPOW: return power (a, b, ret);
     case DT_OP_FAIL: *ret = 0; return (enum dt_fault)a;
-    default: *ret = total (op, a, b, c); return DT_FAULT_NONE;
+    default:
+        if (op >= DT_OP_IDIV)
+            return dt_op_float (op, a, b, ret);
+        *ret = total (op, a, b, c); return DT_FAULT_NONE;
     }
 }

@@ -4,43 +4,74 @@
 #define DT_SELIR_OP_H
 
 #include <stdint.h>
+#include <string.h>
 
-/* Kinds of value.  Columns: name, text in dumps, operands, partial. */
+/* Kinds of value.  Columns: name, text in dumps, types, partial.
+ *
+ * types: the operands' and, last, the result's: i int, b bool, f float, * any type
+ * (all * of one op alike), = any type but float (likewise). */
 #define DT_OPS(X) \
-    X (CONST, "const", 0, 0)    /* imm: the value's bits                        */ \
-    X (INPUT, "input", 0, 0)    /* imm: index into graph.input                  */ \
-    X (KNOB, "knob", 0, 0)      /* imm: index into graph.knob                   */ \
-    X (PIN, "pin", 0, 0)        /* imm: index into graph.pin; residual graphs   */ \
-    X (ADD, "+", 2, 1) \
-    X (SUB, "-", 2, 1) \
-    X (MUL, "*", 2, 1) \
-    X (FLOORDIV, "//", 2, 1) \
-    X (MOD, "%", 2, 1) \
-    X (LSHIFT, "<<", 2, 1) \
-    X (RSHIFT, ">>", 2, 1) \
-    X (NEG, "neg", 1, 1) \
-    X (ABS, "abs", 1, 1) \
-    X (BITAND, "&", 2, 0) \
-    X (BITOR, "|", 2, 0) \
-    X (BITXOR, "^", 2, 0) \
-    X (INVERT, "~", 1, 0) \
-    X (MIN, "min", 2, 0) \
-    X (MAX, "max", 2, 0) \
-    X (LT, "<", 2, 0)           /* comparisons: int operands, bool result       */ \
-    X (LE, "<=", 2, 0) \
-    X (EQ, "==", 2, 0)          /* two ints, two bools or two enums             */ \
-    X (NE, "!=", 2, 0) \
-    X (NOT, "not", 1, 0)        /* bools */ \
-    X (AND, "and", 2, 0) \
-    X (OR, "or", 2, 0) \
-    X (INT, "int", 1, 0)        /* bool to int                                  */ \
-    X (BOOL, "bool", 1, 0)      /* int to bool: operand != 0                    */ \
-    X (SELECT, "select", 3, 0)  /* a ? b : c; b and c of the result's type      */ \
-    X (FAIL, "fail", 0, 1)      /* a fault whenever the guard is true (a raise,
-                                   an unset local); imm: enum dt_fault          */
+    X (CONST, "const", "*", 0)      /* imm: the value's bits                        */ \
+    X (INPUT, "input", "*", 0)      /* imm: index into graph.input                  */ \
+    X (KNOB, "knob", "*", 0)        /* imm: index into graph.knob                   */ \
+    X (PIN, "pin", "*", 0)          /* imm: index into graph.pin; residual graphs   */ \
+    X (ADD, "+", "iii", 1) \
+    X (SUB, "-", "iii", 1) \
+    X (MUL, "*", "iii", 1) \
+    X (FLOORDIV, "//", "iii", 1) \
+    X (MOD, "%", "iii", 1) \
+    X (LSHIFT, "<<", "iii", 1) \
+    X (RSHIFT, ">>", "iii", 1) \
+    X (NEG, "neg", "ii", 1) \
+    X (ABS, "abs", "ii", 1) \
+    X (BITAND, "&", "iii", 0) \
+    X (BITOR, "|", "iii", 0) \
+    X (BITXOR, "^", "iii", 0) \
+    X (INVERT, "~", "ii", 0) \
+    X (MIN, "min", "iii", 0) \
+    X (MAX, "max", "iii", 0) \
+    X (LT, "<", "iib", 0) \
+    X (LE, "<=", "iib", 0) \
+    X (EQ, "==", "==b", 0)          /* two ints, two bools or two enums             */ \
+    X (NE, "!=", "==b", 0) \
+    X (NOT, "not", "bb", 0) \
+    X (AND, "and", "bbb", 0) \
+    X (OR, "or", "bbb", 0) \
+    X (INT, "int", "bi", 0)         /* bool to int                                  */ \
+    X (BOOL, "bool", "ib", 0)       /* int to bool: operand != 0                    */ \
+    X (SELECT, "select", "b***", 0) /* a ? b : c                                    */ \
+    X (FAIL, "fail", "*", 1)        /* a fault whenever the guard is true (a raise, \
+                                       an unset local); imm: enum dt_fault          */ \
+    X (IPOW, "**", "iii", 1)        /* negative exponent: ValueError (of 0:         \
+                                       ZeroDivisionError, as under CPython)         */ \
+    X (IDIV, "/", "iif", 1)         /* int / int, correctly rounded                 */ \
+    X (FADD, "+", "fff", 0) \
+    X (FSUB, "-", "fff", 0) \
+    X (FMUL, "*", "fff", 0) \
+    X (FDIV, "/", "fff", 1) \
+    X (FFLOORDIV, "//", "fff", 1) \
+    X (FMOD, "%", "fff", 1) \
+    X (FNEG, "neg", "ff", 0) \
+    X (FABS, "abs", "ff", 0) \
+    X (FMIN, "min", "fff", 0)       /* b if b < a, else a: so of NaN and of zeros   */ \
+    X (FMAX, "max", "fff", 0)       /* b if b > a, else a                           */ \
+    X (FLT, "<", "ffb", 0) \
+    X (FLE, "<=", "ffb", 0) \
+    X (FEQ, "==", "ffb", 0) \
+    X (FNE, "!=", "ffb", 0) \
+    X (ILTF, "<", "ifb", 0)         /* int with float: exact, nothing is rounded    */ \
+    X (ILEF, "<=", "ifb", 0) \
+    X (FLTI, "<", "fib", 0) \
+    X (FLEI, "<=", "fib", 0) \
+    X (IEQF, "==", "ifb", 0) \
+    X (ITOF, "float", "if", 0)      /* nearest, ties to even                        */ \
+    X (FTOI, "int", "fi", 1)        /* truncates; NaN: ValueError, else OverflowError */ \
+    X (FROUND, "round", "fi", 1)    /* nearest, ties to even; faults as FTOI        */ \
+    X (F32, "f32", "ff", 0)         /* to single precision and back                 */ \
+    X (FBOOL, "bool", "fb", 0)      /* operand != 0.0: NaN is true                  */
 
 enum dt_op {
-#define X(name, text, args, partial) DT_OP_##name,
+#define X(name, text, types, partial) DT_OP_##name,
     DT_OPS (X)
 #undef X
     DT_OP_COUNT
@@ -48,8 +79,9 @@ enum dt_op {
 const char *dt_op_text (uint8_t op); /* as in dumps */
 int dt_op_args (uint8_t op);         /* how many operands; 0 for an unknown op */
 int dt_op_partial (uint8_t op);
+const char *dt_op_types (uint8_t op); /* as above; "" for an unknown op */
 
-/* Types of values.  Floats have a number now so that no format changes later. */
+/* Types of values.  A float's value is the bits of its double. */
 enum dt_type { DT_TYPE_INT = 1, DT_TYPE_BOOL = 2, DT_TYPE_FLOAT = 3, DT_TYPE_ENUM = 4 };
 
 /* Python's class of a run-time error. */
@@ -65,6 +97,24 @@ enum dt_fault {
     DT_FAULT_NAME = 8,          /* NameError: unset, and read in a comprehension */
 };
 const char *dt_fault_name (enum dt_fault fault); /* "ZeroDivisionError"; never NULL */
+
+static inline double dt_op_double (int64_t bits)
+{
+    double v;
+
+    memcpy (&v, &bits, sizeof v);
+    return v;
+}
+
+/* There is one NaN, whatever the machine's own sign and payload. */
+static inline int64_t dt_op_bits (double v)
+{
+    int64_t bits = 0x7ff8000000000000;
+
+    if (v == v)
+        memcpy (&bits, &v, sizeof bits);
+    return bits;
+}
 
 /* The value of `op` on constants: the one definition of the arithmetic, used by
  * folding and by the vm.  Returns the fault; *ret is the (total) value, 0 with a

@@ -125,17 +125,6 @@ int dt_spec_id (struct dt_spec *s, const struct dt_expr *e, struct dt_value v, u
 }
 
 /* Partial operations carry the path as guard. */
-static int is_partial (uint8_t op)
-{
-    static const uint8_t partial[] = {
-#define X(name, text, args, partial) [DT_OP_##name] = partial,
-        DT_OPS (X)
-#undef X
-    };
-
-    return partial[op];
-}
-
 int dt_spec_node (struct dt_spec *s, const struct dt_expr *e, uint8_t op, uint8_t type, const struct dt_value *arg,
                   int n, struct dt_value *ret)
 {
@@ -147,7 +136,7 @@ int dt_spec_node (struct dt_spec *s, const struct dt_expr *e, uint8_t op, uint8_
     for (i = 0; i < n; i++)
         if ((r = dt_spec_id (s, e, arg[i], operand[i])) < 0)
             return r;
-    if ((is_partial (op) && (r = dt_spec_guard (s, e, s->path, &node.guard)) < 0)
+    if ((dt_op_partial (op) && (r = dt_spec_guard (s, e, s->path, &node.guard)) < 0)
         || (r = dt_spec_span (s, e, &node.span)) < 0)
         return r;
     node.seq = s->g->next_seq++;
