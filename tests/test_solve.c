@@ -181,6 +181,49 @@ START_TEST (solve_claim_unknown)
 }
 END_TEST
 
+/* The first cut takes v, for ranges show that v < 10; with v opaque they do not, and
+ * what is left of the batch is cut too. */
+START_TEST (solve_second_cut)
+{
+    struct dt_solve_options o = { .site = "s", .no_free = 1 };
+    struct dt_solution *s;
+    struct dt_buf b = { 0 };
+    struct dt_err err = { "" };
+
+    ck_assert_msg (solve ("    v = 1 if call.m > 2 else 2\n"
+                          "    x = v + 1 if v < 10 else call.m\n"
+                          "    y = v * 2 if v < 10 else call.m\n"
+                          "    return Choice(x=x, y=y)\n", 3, &o, &s, &err) == 0, "%s", err.text);
+    show (s, &b);
+    ck_assert_str_eq (dt_buf_str (&b), "choose.v: 1 2; input.m: 1 2 3 | proved proved proved proved "
+                                       "proved proved");
+    dt_buf_done (&b);
+    dt_solution_free (s);
+}
+END_TEST
+
+/* Thousands of assignments, each condition of few pins: judged once for each. */
+START_TEST (solve_many)
+{
+    static const char body[] =
+        "    a = knob(\"a\", range(32), default=0)\n    b = knob(\"b\", range(32), default=0)\n"
+        "    c = knob(\"c\", range(7), default=0)\n"
+        "    require(a * call.m <= 900, \"a\")\n    require(b + c <= 36, \"b and c\")\n"
+        "    require((c * call.m + call.own) % 1000 != 999, \"c\")\n"
+        "    return Choice(x=a + b + c, y=0)\n";
+    struct dt_solution *s;
+    struct dt_err err = { "" };
+    size_t i, legal = 0;
+
+    ck_assert_msg (solve (body, 32, NULL, &s, &err) == 0, "%s", err.text);
+    ck_assert_uint_eq (s->n_assignments, 7168);
+    for (i = 0; i < s->n_assignments; i++)
+        legal += s->verdict[i] != DT_ILLEGAL;
+    ck_assert_uint_eq (legal, 29 * (32 * 7 - 1)); /* a of 29..31, and b = 31 with c = 6 */
+    dt_solution_free (s);
+}
+END_TEST
+
 /* --- the real program --------------------------------------------------------------- */
 
 struct rig {
@@ -676,6 +719,8 @@ int main (void)
     tcase_add_loop_test (tc, solve_case, 0, DT_ARRAY_SIZE (cases));
     tcase_add_loop_test (tc, solve_freedom, 0, DT_ARRAY_SIZE (freedoms));
     tcase_add_test (tc, solve_claim_unknown);
+    tcase_add_test (tc, solve_second_cut);
+    tcase_add_test (tc, solve_many);
     tcase_add_test (tc, attention_pins);
     tcase_add_test (tc, attention_selectors);
     tcase_add_test (tc, attention_default);
