@@ -262,8 +262,7 @@ static int no_cut (const struct solver *v, const struct dt_graph *a, const struc
 
 /* --- pins ----------------------------------------------------------------------- */
 
-/* Remove what pins no longer need to be told apart for: a name that is taken gets
- * "#2", "#3", ... */
+/* A name that no pin has: one that is taken gets "#2", "#3", ... */
 static const char *unique (struct solver *v, const char *name)
 {
     const char *ret = dt_arena_strf (&v->s->arena, "%s", name);

@@ -16,11 +16,11 @@
 
 struct dt_solve_options {
     const char *site;
-    const char *const *claim; /* [n_claims] fields free by claim: a field is free
-                                 if the program marks it Free and (until it has a
-                                 certificate) the deployment claims it */
+    const char *const *claim; /* [n_claims] fields that the deployment claims      */
     size_t n_claims;
-    int strict;   /* claims are binding */
+    /* A field is free if the program marks it Free (provisionally, until it has a
+     * certificate) or the deployment claims it. */
+    int strict;   /* claims are binding, also of fields marked Free */
     int no_free;  /* all fields are binding */
 };
 
@@ -72,6 +72,7 @@ struct dt_solution {
 };
 
 /* Cut, candidates, residual graph, legality.  `g` is a specialised graph.
+ *   -DT_EINPUT    a claim names no field (with a suggestion)
  *   -DT_EUNCUT    no finite cut; the text shows one path
  *   -DT_EILLEGAL  assumes exclude everything, or no assignment is legal
  *   -DT_ELIMIT    too many candidates or assignments */
@@ -81,8 +82,9 @@ struct dt_solution *dt_solution_free (struct dt_solution *s);
 
 /* Values of assignment i: pin[n_pins], knob[n_knobs] (all knobs). */
 void dt_solution_assignment (const struct dt_solution *s, size_t i, int64_t *pin, int64_t *knob);
-/* The index of an assignment by its values; -DT_EILLEGAL if a value is no
- * candidate or knob value (the text lists those that are). */
+/* The index of an assignment by its values (legal or not); -DT_EILLEGAL if a value
+ * is no candidate or knob value (the text lists those that are).  A knob that is
+ * not live has its default only. */
 int dt_solution_find (const struct dt_solution *s, const int64_t *pin, const int64_t *knob,
                       size_t *ret, struct dt_err *reterr);
 
