@@ -138,31 +138,33 @@ int dt_commit_append (struct dt_store *s, const struct dt_key *key,
     return r;
 }
 
-/* A string entry of the commit, in the arena; NULL if it is not there. */
-static char *text_of (struct dt_ask *a, struct dt_canon_value v, const char *key)
+/* An entry of the commit, in the arena: 0, -DT_ECORRUPT if it is not there, -ENOMEM. */
+static int text_of (struct dt_ask *a, struct dt_canon_value v, const char *key, char **ret)
 {
     const uint8_t *p;
     size_t n;
 
     if (dt_canon_as_bytes (dt_canon_get (v, key), &p, &n) < 0)
-        return NULL;
-    return dt_arena_strn (&a->arena, (const char *)p, n);
+        return -DT_ECORRUPT;
+    return (*ret = dt_arena_strn (&a->arena, (const char *)p, n)) ? 0 : -ENOMEM;
 }
 
-static ProtobufCBinaryData bytes_of (struct dt_ask *a, struct dt_canon_value v, const char *key)
+static int bytes_of (struct dt_ask *a, struct dt_canon_value v, const char *key,
+                     ProtobufCBinaryData *ret)
 {
-    ProtobufCBinaryData none = { 0 };
     const uint8_t *p;
     size_t n;
 
     if (dt_canon_as_bytes (dt_canon_get (v, key), &p, &n) < 0)
-        return none;
-    return dt_ask_bytes (a, p, n);
+        return -DT_ECORRUPT;
+    *ret = dt_ask_bytes (a, p, n);
+    return ret->data ? 0 : -ENOMEM;
 }
 
 static int fill (struct dt_ask *a, struct dt_canon_value v, Detent__CommitInfo *info)
 {
     int64_t sampled, sequence;
+    int r;
 
     if (dt_canon_as_int (dt_canon_get (v, "sampled"), &sampled) < 0
         || dt_canon_as_int (dt_canon_get (v, "sequence"), &sequence) < 0
@@ -170,19 +172,16 @@ static int fill (struct dt_ask *a, struct dt_canon_value v, Detent__CommitInfo *
         return -DT_ECORRUPT;
     info->sampled = sampled != 0;
     info->sequence = (uint64_t)sequence;
-    info->author = text_of (a, v, "author");
-    info->message = text_of (a, v, "message");
-    info->deployment = text_of (a, v, "deployment");
-    info->workload = text_of (a, v, "workload");
-    info->tuple = bytes_of (a, v, "tuple");
-    info->bits = bytes_of (a, v, "bits");
-    info->signer = bytes_of (a, v, "signer");
-    info->parent = bytes_of (a, v, "parent");
-    info->has_parent = info->parent.data != NULL;
-    return info->author && info->message && info->deployment && info->workload
-                   && info->tuple.data && info->bits.data && info->signer.data
-               ? 0
-               : -DT_ECORRUPT;
+    info->has_parent = dt_canon_tag (dt_canon_get (v, "parent")) != 0;
+    if ((r = text_of (a, v, "author", &info->author)) < 0
+        || (r = text_of (a, v, "message", &info->message)) < 0
+        || (r = text_of (a, v, "deployment", &info->deployment)) < 0
+        || (r = text_of (a, v, "workload", &info->workload)) < 0
+        || (r = bytes_of (a, v, "tuple", &info->tuple)) < 0
+        || (r = bytes_of (a, v, "bits", &info->bits)) < 0
+        || (r = bytes_of (a, v, "signer", &info->signer)) < 0)
+        return r;
+    return info->has_parent ? bytes_of (a, v, "parent", &info->parent) : 0;
 }
 
 int dt_commit_info (struct dt_ask *a, const struct dt_commit_row *row,
@@ -203,7 +202,9 @@ int dt_commit_info (struct dt_ask *a, const struct dt_commit_row *row,
         return dt_err_nomem (reterr);
     if ((r = dt_canon_check (row->data, row->n_data, &v, reterr)) < 0
         || (r = fill (a, v, info)) < 0)
-        return dt_err_set (reterr, r, "commit %s is damaged", dt_digest_hex (&row->digest, hex));
+        return r == -ENOMEM ? dt_err_nomem (reterr)
+                            : dt_err_set (reterr, r, "commit %s is damaged",
+                                          dt_digest_hex (&row->digest, hex));
     *ret = info;
     return 0;
 }

@@ -178,6 +178,9 @@ void dt_job_cancel (struct dt_job *j, int why)
     if (j->worker)
         dt_worker_kill (j->worker);
     pthread_mutex_unlock (&j->lock);
+    /* One that waits behind a long tune ends at once, on the crew: it only writes. */
+    if (dt_pool_remove (j->d->tuner, &j->work) && dt_pool_post (j->d->crew, &j->work, NULL) < 0)
+        dt_pool_post (j->d->tuner, &j->work, NULL); /* there was room a moment ago */
 }
 
 void dt_jobs_stop (struct dt_daemon *d)

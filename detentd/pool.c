@@ -129,6 +129,24 @@ int dt_pool_post (struct dt_pool *p, struct dt_work *w, struct dt_err *reterr)
     return r;
 }
 
+int dt_pool_remove (struct dt_pool *p, struct dt_work *w)
+{
+    struct dt_work **at;
+    int found;
+
+    pthread_mutex_lock (&p->lock);
+    for (at = &p->head; *at && *at != w; at = &(*at)->next)
+        ;
+    if ((found = *at != NULL)) {
+        *at = w->next;
+        if (!*at)
+            p->tail = at;
+        p->n--;
+    }
+    pthread_mutex_unlock (&p->lock);
+    return found;
+}
+
 struct transaction {
     struct dt_work work; /* first */
     dt_store_f fn;
@@ -198,14 +216,4 @@ struct dt_pool *dt_pool_free (struct dt_pool *p, struct dt_daemon *d)
     pthread_cond_destroy (&p->finished);
     dt_free (p);
     return NULL;
-}
-
-size_t dt_pool_waiting (struct dt_pool *p)
-{
-    size_t n;
-
-    pthread_mutex_lock (&p->lock);
-    n = p->n;
-    pthread_mutex_unlock (&p->lock);
-    return n;
 }

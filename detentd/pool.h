@@ -34,6 +34,8 @@ int dt_pool_new (void *zmq, const char *store, int write, size_t n_threads,
                  struct dt_pool **ret, struct dt_err *reterr);
 /*   -EBUSY  the queue is full      -DT_ECANCELLED  the pool is stopping */
 int dt_pool_post (struct dt_pool *p, struct dt_work *w, struct dt_err *reterr);
+/* Take work that no thread has begun out of the queue: 1, or 0 if it is not there. */
+int dt_pool_remove (struct dt_pool *p, struct dt_work *w);
 /* Run `fn` in a transaction on the writer's thread and wait for it.  Not for the
  * loop.  -DT_ECANCELLED: the pool is stopping, nothing was written. */
 int dt_pool_transact (struct dt_pool *writer, dt_store_f fn, void *ctx, struct dt_err *reterr);
@@ -42,6 +44,5 @@ int dt_pool_transact (struct dt_pool *writer, dt_store_f fn, void *ctx, struct d
 int dt_pool_stop (struct dt_pool *p, int64_t deadline_s);
 /* After a stop that succeeded: hand work that never ran to its `done`, release. */
 struct dt_pool *dt_pool_free (struct dt_pool *p, struct dt_daemon *d);
-size_t dt_pool_waiting (struct dt_pool *p);
 
 #endif

@@ -11,11 +11,6 @@ void dt_sd_ready (const char *status)
     sd_notifyf (0, "READY=1\nSTATUS=%s", status);
 }
 
-void dt_sd_status (const char *status)
-{
-    sd_notifyf (0, "STATUS=%s", status);
-}
-
 void dt_sd_stopping (uint64_t extend_us)
 {
     sd_notifyf (0, "STOPPING=1\nSTATUS=stopping\nEXTEND_TIMEOUT_USEC=%llu",
@@ -42,11 +37,6 @@ uint64_t dt_sd_watchdog_us (void)
 #else
 
 void dt_sd_ready (const char *status)
-{
-    (void)status;
-}
-
-void dt_sd_status (const char *status)
 {
     (void)status;
 }

@@ -6,7 +6,6 @@
 #include <stdint.h>
 
 void dt_sd_ready (const char *status);
-void dt_sd_status (const char *status);
 /* Stopping, with this much more time asked for. */
 void dt_sd_stopping (uint64_t extend_us);
 void dt_sd_extend (uint64_t extend_us); /* for a long step before READY */

@@ -9,17 +9,20 @@
 
 #include "detent/tuple.h"
 
-static char *text_of (struct dt_ask *a, struct dt_canon_value v)
+/* An int or a string as text: 0, -DT_ECORRUPT if it is neither, -ENOMEM. */
+static int text_of (struct dt_ask *a, struct dt_canon_value v, char **ret)
 {
     const uint8_t *p;
     size_t n;
     int64_t i;
 
     if (dt_canon_as_int (v, &i) == 0)
-        return dt_arena_strf (&a->arena, "%lld", (long long)i);
-    if (dt_canon_as_bytes (v, &p, &n) == 0)
-        return dt_arena_strn (&a->arena, (const char *)p, n);
-    return NULL;
+        *ret = dt_arena_strf (&a->arena, "%lld", (long long)i);
+    else if (dt_canon_as_bytes (v, &p, &n) == 0)
+        *ret = dt_arena_strn (&a->arena, (const char *)p, n);
+    else
+        return -DT_ECORRUPT;
+    return *ret ? 0 : -ENOMEM;
 }
 
 /* Append {prefix + name, value}. */
@@ -27,14 +30,15 @@ static int push (struct dt_ask *a, const char *prefix, const char *name, size_t 
                  struct dt_canon_value v, void ***items, size_t *n)
 {
     Detent__NameValue *nv = dt_arena_alloc (&a->arena, sizeof *nv);
+    int r;
 
     if (!nv)
         return -ENOMEM;
     detent__name_value__init (nv);
-    nv->name = dt_arena_strf (&a->arena, "%s%.*s", prefix, (int)n_name, name);
-    nv->value = text_of (a, v);
-    if (!nv->name || !nv->value)
-        return -DT_ECORRUPT;
+    if (!(nv->name = dt_arena_strf (&a->arena, "%s%.*s", prefix, (int)n_name, name)))
+        return -ENOMEM;
+    if ((r = text_of (a, v, &nv->value)) < 0)
+        return r;
     return dt_ask_push (a, items, n, nv);
 }
 
@@ -98,11 +102,9 @@ static int one_site (struct dt_ask *a, struct dt_canon_value site, struct dt_can
     int r;
 
     detent__tuple_site__init (s);
-    s->family = text_of (a, dt_canon_get (site, "family"));
-    s->site = text_of (a, dt_canon_get (site, "site"));
-    if (!s->family || !s->site)
-        return -DT_ECORRUPT;
-    if ((r = push_map (a, "", dt_canon_get (site, "pins"), &pins, &s->n_pin)) < 0
+    if ((r = text_of (a, dt_canon_get (site, "family"), &s->family)) < 0
+        || (r = text_of (a, dt_canon_get (site, "site"), &s->site)) < 0
+        || (r = push_map (a, "", dt_canon_get (site, "pins"), &pins, &s->n_pin)) < 0
         || (r = push_map (a, "", dt_canon_get (site, "knobs"), &knobs, &s->n_knob)) < 0
         || (r = digest_of (a, dt_canon_get (selector, "pinned"), &s->pinned)) < 0
         || (r = digest_of (a, dt_canon_get (selector, "stock"), &s->stock)) < 0)

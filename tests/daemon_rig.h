@@ -44,6 +44,9 @@ int rig_fetch (struct rig *g, const char *deployment, const char *workload,
                const ProtobufCBinaryData *snapshot, Detent__Reply **ret, struct dt_err *err);
 /* A fetched bundle is whole: digests, signature, selectors.  The sequence of its commit. */
 int64_t rig_check_bundle (const Detent__FetchReply *f);
+/* Header fields of a fresh trace. */
+struct dt_trace;
+void rig_describe (struct dt_trace *t);
 /* An encoded trace of one attention site; owned by the caller (dt_buf_done). */
 void rig_trace (unsigned seed, struct dt_buf *ret);
 int rig_submit (struct rig *g, const char *workload, const struct dt_buf *trace,

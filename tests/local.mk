@@ -173,7 +173,8 @@ endif
 # detentd
 EXTRA_DIST += tests/kill-rounds.sh
 if HAVE_CHECK
-daemon_tests = tests/test_store tests/test_dispatch tests/test_daemon tests/test_kill tests/test_tune
+daemon_tests = tests/test_store tests/test_dispatch tests/test_daemon tests/test_kill tests/test_tune \
+	tests/test_requests
 daemon_test_cflags = $(AM_CFLAGS) $(CHECK_CFLAGS) $(PROTOBUF_C_CFLAGS) $(ZMQ_CFLAGS) \
 	$(SQLITE_CFLAGS) $(SODIUM_CFLAGS)
 check_PROGRAMS += $(daemon_tests) tests/detentd_kill
@@ -188,6 +189,9 @@ tests_test_daemon_LDADD = libdtdaemon.la $(CHECK_LIBS)
 tests_test_tune_SOURCES = tests/test_tune.c tests/daemon_rig.c tests/daemon_rig.h
 tests_test_tune_CFLAGS = $(daemon_test_cflags)
 tests_test_tune_LDADD = libdtdaemon.la $(CHECK_LIBS)
+tests_test_requests_SOURCES = tests/test_requests.c tests/daemon_rig.c tests/daemon_rig.h
+tests_test_requests_CFLAGS = $(daemon_test_cflags)
+tests_test_requests_LDADD = libdtdaemon.la $(CHECK_LIBS)
 tests_test_kill_SOURCES = tests/test_kill.c tests/daemon_rig.c tests/daemon_rig.h
 tests_test_kill_CFLAGS = $(daemon_test_cflags)
 tests_test_kill_LDADD = libdtdaemon.la $(CHECK_LIBS)

@@ -1,4 +1,6 @@
 /* tests/test_daemon.c - a real detentd, talked to over real sockets. */
+#include <config.h>
+
 #include <check.h>
 #include <errno.h>
 #include <signal.h>
@@ -736,6 +738,44 @@ START_TEST (directories_that_are_refused)
 }
 END_TEST
 
+#ifdef HAVE_SYSTEMD
+/* What systemd would be told, up to the message that starts with `want`. */
+static void expect_notice (int fd, const char *want)
+{
+    char text[512];
+    ssize_t n;
+
+    do {
+        n = recv (fd, text, sizeof text - 1, 0);
+        ck_assert_int_gt (n, 0);
+        text[n] = '\0';
+    } while (strncmp (text, want, strlen (want)) != 0);
+}
+
+START_TEST (tells_systemd)
+{
+    struct sockaddr_un at = { .sun_family = AF_UNIX };
+    struct timeval timeout = { .tv_sec = 10 };
+    int fd = socket (AF_UNIX, SOCK_DGRAM, 0);
+
+    snprintf (at.sun_path, sizeof at.sun_path, "%s/notify", rig.dir);
+    ck_assert_int_eq (bind (fd, (struct sockaddr *)&at, sizeof at), 0);
+    setsockopt (fd, SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof timeout);
+    setenv ("NOTIFY_SOCKET", at.sun_path, 1);
+    setenv ("WATCHDOG_USEC", "200000", 1);
+    rig_start (&rig, DETENTD, NULL);
+    expect_notice (fd, "READY=1");
+    expect_notice (fd, "WATCHDOG=1"); /* twice: from the idle loop */
+    expect_notice (fd, "WATCHDOG=1");
+    ck_assert_int_eq (rig_stop (&rig), 0);
+    expect_notice (fd, "STOPPING=1");
+    unsetenv ("NOTIFY_SOCKET");
+    unsetenv ("WATCHDOG_USEC");
+    close (fd);
+}
+END_TEST
+#endif
+
 /* The key, and with it the signer, stays. */
 START_TEST (starts_again_after_kill)
 {
@@ -780,6 +820,9 @@ int main (void)
     tcase_add_test (tc, a_second_daemon_is_refused);
     tcase_add_test (tc, endpoints_that_are_refused);
     tcase_add_test (tc, directories_that_are_refused);
+#ifdef HAVE_SYSTEMD
+    tcase_add_test (tc, tells_systemd);
+#endif
     tcase_add_test (tc, starts_again_after_kill);
     suite_add_tcase (s, tc);
     sr = srunner_create (s);
