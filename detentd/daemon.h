@@ -34,7 +34,7 @@ int dt_daemon_open (const struct dt_options *options, struct dt_daemon **ret,
 /* Serve until a signal; 0, or a code if the loop itself failed. */
 int dt_daemon_run (struct dt_daemon *d, struct dt_err *reterr);
 /* Cancel jobs, end threads, close.  If a solve does not end in time, the process
- * exits here: the store is closed and nothing acknowledged is lost. */
+ * exits here, as if it were killed: nothing acknowledged is lost. */
 struct dt_daemon *dt_daemon_close (struct dt_daemon *d);
 
 #endif

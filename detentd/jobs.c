@@ -193,13 +193,13 @@ void dt_jobs_tick (struct dt_daemon *d)
 {
     char what[DT_JOB_WHAT];
     Detent__JobReply job;
-    uint64_t changes;
+    int news;
 
     for (struct dt_job *j = d->jobs.head; j; j = j->next) {
         pthread_mutex_lock (&j->lock);
-        changes = j->changes;
+        news = j->changes != j->told;
         pthread_mutex_unlock (&j->lock);
-        if (changes == j->told)
+        if (!news)
             continue;
         dt_job_describe (j, &job, what);
         tell (j, &job, 0);

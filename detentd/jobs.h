@@ -42,7 +42,6 @@ struct dt_job {
     /* The loop's. */
     struct dt_peer *peer; /* [n_peers] clients that follow it */
     size_t n_peers, room_peers;
-    uint64_t told; /* the `changes` that they know */
     /* Shared. */
     _Atomic int cancel; /* 0, or who ended it */
     pthread_mutex_t lock;
@@ -50,7 +49,7 @@ struct dt_job {
     double fraction, left_s; /* left_s < 0: unknown */
     char what[DT_JOB_WHAT];
     uint64_t measurements; /* that are stored */
-    uint64_t changes;
+    uint64_t changes, told; /* told: those that followers know */
     struct dt_worker *worker;
     /* Written by the tuner's thread before `done`: the packed final JobReply. */
     uint8_t *result;
