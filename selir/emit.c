@@ -365,7 +365,7 @@ static void put_pin (struct dt_canon *c, const struct dt_graph *g, const struct 
 {
     struct dt_domain d = { .lo = INT64_MIN, .hi = INT64_MAX, .step = 1 };
 
-    if (p->type != DT_TYPE_INT) {
+    if (p->type == DT_TYPE_BOOL || p->type == DT_TYPE_ENUM) {
         d.lo = 0;
         d.hi = p->type == DT_TYPE_BOOL ? 1 : (int64_t)g->n_enums - 1;
     }

@@ -354,10 +354,22 @@ void dt_graph_check (const struct dt_graph *g)
     (void)g;
 }
 
+static void dump_const (const struct dt_node *n, struct dt_buf *out)
+{
+    char text[DT_FLOAT_TEXT];
+
+    if (n->type == DT_TYPE_FLOAT) {
+        dt_op_float_text (n->imm, text);
+        dt_buf_printf (out, " %s", text);
+    } else {
+        dt_buf_printf (out, " %" PRId64, n->imm);
+    }
+}
+
 static void dump_leaf (const struct dt_graph *g, const struct dt_node *n, struct dt_buf *out)
 {
     switch (n->op) {
-    case DT_OP_CONST: dt_buf_printf (out, " %" PRId64, n->imm); break;
+    case DT_OP_CONST: dump_const (n, out); break;
     case DT_OP_INPUT: dt_buf_printf (out, " %s", g->input[n->imm].name); break;
     case DT_OP_KNOB: dt_buf_printf (out, " %s", g->knob[n->imm].name); break;
     case DT_OP_PIN: dt_buf_printf (out, " %s", g->pin[n->imm].name); break;

@@ -151,6 +151,57 @@ static struct dt_interval absolute (const struct dt_range *a)
     return clamp (l < h ? l : h, l > h ? l : h);
 }
 
+/* v ** n for v, n >= 0, no more than a bound that is beyond 64 bits. */
+static wide power (wide v, int64_t n)
+{
+    wide p = 1;
+
+    if (v <= 1)
+        return n == 0 ? 1 : v;
+    for (; n > 0 && p <= INT64_MAX; n--)
+        p *= v;
+    return p;
+}
+
+static struct dt_interval powers (const struct dt_range *a, const struct dt_range *b)
+{
+    wide far = a->lo < 0 && -(wide)a->lo > a->hi ? -(wide)a->lo : a->hi, top;
+    struct dt_interval v;
+    int64_t least = b->lo > 0 ? b->lo : 0;
+
+    if (b->hi < 0)
+        return with_fault (0, 0);
+    top = power (far, b->hi);
+    if (top < 1)
+        top = 1; /* 0 ** 0 */
+    v = clamp (a->lo < 0 ? -top : a->lo > 0 ? power (a->lo, least) : 0, top);
+    return b->lo < 0 ? with_fault (v.lo, v.hi) : v;
+}
+
+static int has_zero (const struct dt_range *b)
+{
+    uint32_t i;
+
+    for (i = 0; i < b->n; i++)
+        if (dt_op_double (b->set[i]) == 0)
+            return 1;
+    return b->n == 0;
+}
+
+static struct dt_interval with_floats (uint8_t op, const struct dt_range *b)
+{
+    const char *types = dt_op_types (op);
+    struct dt_interval v = { INT64_MIN, INT64_MAX, dt_op_partial (op) };
+
+    if (types[dt_op_args (op)] == 'b')
+        return whole (0, 1);
+    if (op == DT_OP_IDIV)
+        v.fault = b->lo <= 0 && b->hi >= 0;
+    else if (v.fault && dt_op_args (op) == 2)
+        v.fault = has_zero (b);
+    return v;
+}
+
 struct dt_interval dt_interval_op (uint8_t op, const struct dt_range *a,
                                    const struct dt_range *b)
 {
@@ -171,6 +222,7 @@ struct dt_interval dt_interval_op (uint8_t op, const struct dt_range *a,
         return whole (a->lo < b->lo ? a->lo : b->lo, a->hi < b->hi ? a->hi : b->hi);
     case DT_OP_MAX:
         return whole (a->lo > b->lo ? a->lo : b->lo, a->hi > b->hi ? a->hi : b->hi);
-    default: return whole (a->lo, a->hi); /* INT */
+    case DT_OP_IPOW: return powers (a, b);
+    default: return with_floats (op, b);
     }
 }

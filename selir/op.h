@@ -116,6 +116,10 @@ static inline int64_t dt_op_bits (double v)
     return bits;
 }
 
+/* A float as Python's repr writes it: the fewest digits that read back the same. */
+#define DT_FLOAT_TEXT 32
+void dt_op_float_text (int64_t bits, char text[DT_FLOAT_TEXT]);
+
 /* The value of `op` on constants: the one definition of the arithmetic, used by
  * folding and by the vm.  Returns the fault; *ret is the (total) value, 0 with a
  * fault.  FAIL takes its fault from `a`; ops without a value here give 0. */

@@ -1,5 +1,7 @@
 /* selir/op_float.c - the arithmetic of floats: CPython's, bit for bit. */
 #include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
 
 #include "selir/op_int.h"
 
@@ -151,4 +153,22 @@ enum dt_fault dt_op_float (uint8_t op, int64_t a, int64_t b, int64_t *ret)
     case DT_OP_F32: return value ((double)(float)x, ret);
     default: *ret = compare (op, a, b); return DT_FAULT_NONE;
     }
+}
+
+/* As CPython: no exponent from 1e-4 up to 1e16, and a digit after the point. */
+void dt_op_float_text (int64_t bits, char text[DT_FLOAT_TEXT])
+{
+    double v = dt_op_double (bits);
+    int digits = 0, e;
+
+    if (v != v || v - v != 0) {
+        snprintf (text, DT_FLOAT_TEXT, v != v ? "nan" : v < 0 ? "-inf" : "inf");
+        return;
+    }
+    do
+        snprintf (text, DT_FLOAT_TEXT, "%.*e", digits, v);
+    while (digits++ < 16 && strtod (text, NULL) != v);
+    e = atoi (strchr (text, 'e') + 1);
+    if (e >= -4 && e < 16)
+        snprintf (text, DT_FLOAT_TEXT, "%.*f", digits - 1 - e > 1 ? digits - 1 - e : 1, v);
 }

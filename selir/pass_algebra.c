@@ -15,6 +15,7 @@ static int commutes (uint8_t op)
     switch (op) {
     case DT_OP_ADD: case DT_OP_MUL: case DT_OP_BITAND: case DT_OP_BITOR: case DT_OP_BITXOR:
     case DT_OP_MIN: case DT_OP_MAX: case DT_OP_EQ: case DT_OP_NE: case DT_OP_AND: case DT_OP_OR:
+    case DT_OP_FADD: case DT_OP_FMUL: case DT_OP_FEQ: case DT_OP_FNE: /* not FMIN: of zeros */
         return 1;
     default: return 0;
     }
@@ -112,6 +113,8 @@ static int arith_const (struct dt_simp *s, struct dt_node *n, int64_t v, uint32_
         return v == 0 ? dt_pass_is (n->a, ret) : 0;
     case DT_OP_BITAND:
         return v == 0 ? dt_pass_is (n->b, ret) : v == -1 ? dt_pass_is (n->a, ret) : 0;
+    case DT_OP_FMUL: case DT_OP_FDIV: /* the rest changes a zero's sign, or rounds */
+        return v == dt_op_bits (1.0) ? dt_pass_is (n->a, ret) : 0;
     default: return 0;
     }
 }
@@ -124,7 +127,7 @@ static int same (struct dt_simp *s, const struct dt_node *n, uint32_t *ret)
         return dt_pass_done (dt_simp_const (s, n->type, 0, ret));
     case DT_OP_LE: case DT_OP_EQ: return dt_pass_done (dt_simp_const (s, n->type, 1, ret));
     case DT_OP_MIN: case DT_OP_MAX: case DT_OP_BITAND: case DT_OP_BITOR: case DT_OP_AND:
-    case DT_OP_OR:
+    case DT_OP_OR: case DT_OP_FMIN: case DT_OP_FMAX:
         return dt_pass_is (n->a, ret);
     default: return 0;
     }
@@ -215,6 +218,10 @@ static int negation (struct dt_simp *s, const struct dt_node *n, uint32_t *ret)
         return dt_pass_done (dt_simp_op (s, n, DT_OP_NE, DT_TYPE_BOOL, a.a, a.b, ret));
     case DT_OP_NE:
         return dt_pass_done (dt_simp_op (s, n, DT_OP_EQ, DT_TYPE_BOOL, a.a, a.b, ret));
+    case DT_OP_FEQ: /* but not FLT, FLE: of NaN both sides are false */
+        return dt_pass_done (dt_simp_op (s, n, DT_OP_FNE, DT_TYPE_BOOL, a.a, a.b, ret));
+    case DT_OP_FNE:
+        return dt_pass_done (dt_simp_op (s, n, DT_OP_FEQ, DT_TYPE_BOOL, a.a, a.b, ret));
     default: return 0;
     }
 }
@@ -232,7 +239,7 @@ static int logic (struct dt_simp *s, const struct dt_node *n, uint32_t *ret)
     return 0;
 }
 
-/* not, int, bool, neg, abs, ~ */
+/* not, int, bool, neg, abs, ~, f32 */
 static int unary (struct dt_simp *s, struct dt_node *n, uint32_t *ret)
 {
     const struct dt_node *a = at (s, n->a);
@@ -246,6 +253,8 @@ static int unary (struct dt_simp *s, struct dt_node *n, uint32_t *ret)
         return a->op == DT_OP_NEG && dt_ranges_exact (s->ranges, n->a)
                    ? dt_pass_is (a->a, ret)
                    : 0;
+    case DT_OP_FNEG: return a->op == DT_OP_FNEG ? dt_pass_is (a->a, ret) : 0;
+    case DT_OP_FABS: case DT_OP_F32: return a->op == n->op ? dt_pass_is (n->a, ret) : 0;
     case DT_OP_BOOL:
         if ((r = dt_simp_const (s, DT_TYPE_INT, 0, &zero)) < 0)
             return r;

@@ -86,6 +86,8 @@ int dt_pass_select (struct dt_simp *s, struct dt_node *n, uint32_t *ret)
             return dt_pass_is (n->b, ret);
         return bools (s, n, ret);
     case DT_OP_LT: case DT_OP_LE: case DT_OP_EQ: case DT_OP_NE:
+    case DT_OP_FLT: case DT_OP_FLE: case DT_OP_FEQ: case DT_OP_FNE:
+    case DT_OP_ILTF: case DT_OP_ILEF: case DT_OP_FLTI: case DT_OP_FLEI: case DT_OP_IEQF:
         return compare_arms (s, n, ret);
     default: return 0;
     }

@@ -26,6 +26,7 @@ struct dt_ranges {
 };
 
 static const int64_t bits01[] = { 0, 1 };
+static const struct dt_range none = { 0, 0, 1, bits01 }; /* of an operand that is not there */
 
 static struct dt_range bool_range (int can0, int can1)
 {
@@ -394,6 +395,11 @@ static struct dt_range logic (const struct dt_ranges *r, const struct dt_node *n
     return bool_range (known != 1, known != 0);
 }
 
+static const struct dt_range *second (const struct dt_ranges *r, const struct dt_node *n)
+{
+    return n->b == DT_NODE_NONE ? &none : &r->range[n->b];
+}
+
 /* Does the guard rule out the fault that the operands' own ranges allow? */
 static int guarded (struct dt_ranges *r, const struct dt_graph *g, const struct dt_node *n)
 {
@@ -409,8 +415,8 @@ static int guarded (struct dt_ranges *r, const struct dt_graph *g, const struct 
     if (n->op == DT_OP_FAIL)
         return 0;
     a = dt_ranges_where (r, g, n->guard, 1, n->a, room_a);
-    b = n->b == DT_NODE_NONE ? a : dt_ranges_where (r, g, n->guard, 1, n->b, room_b);
-    if (n->b != DT_NODE_NONE && pair_set (n->op, &a, &b, &s, &fault))
+    b = n->b == DT_NODE_NONE ? none : dt_ranges_where (r, g, n->guard, 1, n->b, room_b);
+    if (pair_set (n->op, &a, &b, &s, &fault))
         return !fault;
     return !dt_interval_op (n->op, &a, &b).fault;
 }
@@ -418,16 +424,13 @@ static int guarded (struct dt_ranges *r, const struct dt_graph *g, const struct 
 static int partial (struct dt_ranges *r, const struct dt_graph *g, uint32_t id)
 {
     const struct dt_node *n = &g->node[id];
-    const struct dt_range *a, *b;
     int fault = 1;
 
     if (n->op == DT_OP_FAIL) {
         if (leaf (r, g, id, &r->range[id]) < 0)
             return -1;
     } else {
-        a = &r->range[n->a];
-        b = n->b == DT_NODE_NONE ? &(struct dt_range){ 0, 0, 1, bits01 } : &r->range[n->b];
-        if (arithmetic (r, n->op, a, b, &fault, &r->range[id]) < 0)
+        if (arithmetic (r, n->op, &r->range[n->a], second (r, n), &fault, &r->range[id]) < 0)
             return -1;
     }
     r->flags[id] = !fault ? SAFE | EXACT : n->safe || guarded (r, g, n) ? SAFE : 0;
@@ -448,11 +451,13 @@ static int compute (struct dt_ranges *r, const struct dt_graph *g, uint32_t id)
     case DT_OP_SELECT: return select_range (r, g, n, &r->range[id]);
     case DT_OP_INT: r->range[id] = r->range[n->a]; return 0;
     case DT_OP_BITAND: case DT_OP_BITOR: case DT_OP_BITXOR: case DT_OP_MIN: case DT_OP_MAX:
-        return arithmetic (r, n->op, &r->range[n->a], &r->range[n->b], &fault, &r->range[id]);
     case DT_OP_INVERT:
-        return arithmetic (r, n->op, &r->range[n->a], &(struct dt_range){ 0, 0, 1, bits01 },
-                           &fault, &r->range[id]);
-    default: r->range[id] = logic (r, n); return 0;
+        return arithmetic (r, n->op, &r->range[n->a], second (r, n), &fault, &r->range[id]);
+    default:
+        if (n->op > DT_OP_FAIL)
+            return arithmetic (r, n->op, &r->range[n->a], second (r, n), &fault, &r->range[id]);
+        r->range[id] = logic (r, n);
+        return 0;
     }
 }
 

@@ -8,7 +8,7 @@
 #define DT_RANGE_SET 64 /* members that a value set keeps exactly */
 
 /* Every value the node takes is in lo..hi and, if n > 0, among set[n]
- * (ascending).  Computed from the operands' ranges alone: no condition is used. */
+ * (ascending).  A float's are its bits, ordered as ints.  Computed from the operands' ranges alone: no condition is used. */
 struct dt_range {
     int64_t lo, hi;
     uint32_t n;

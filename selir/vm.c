@@ -153,6 +153,19 @@ static int exec (const struct dt_insn *i, int64_t *r, struct dt_vm_stop *stop)
         case DT_OP_INT: r[i->dst] = r[i->a]; break;
         case DT_OP_BOOL: r[i->dst] = r[i->a] != 0; break;
         case DT_OP_SELECT: r[i->dst] = r[i->a] ? r[i->b] : r[i->c]; break;
+        /* The float ops that are frequent. */
+        case DT_OP_FADD:
+            r[i->dst] = dt_op_bits (dt_op_double (r[i->a]) + dt_op_double (r[i->b]));
+            break;
+        case DT_OP_FSUB:
+            r[i->dst] = dt_op_bits (dt_op_double (r[i->a]) - dt_op_double (r[i->b]));
+            break;
+        case DT_OP_FMUL:
+            r[i->dst] = dt_op_bits (dt_op_double (r[i->a]) * dt_op_double (r[i->b]));
+            break;
+        case DT_OP_FLT: r[i->dst] = dt_op_double (r[i->a]) < dt_op_double (r[i->b]); break;
+        case DT_OP_FLE: r[i->dst] = dt_op_double (r[i->a]) <= dt_op_double (r[i->b]); break;
+        case DT_OP_ITOF: r[i->dst] = dt_op_bits ((double)r[i->a]); break;
         case DT_VM_CHECK:
             if (!r[i->a] && (i->guard == DT_VM_ALWAYS || r[i->guard]))
                 return stopped (stop, i, DT_FAULT_NONE);

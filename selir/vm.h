@@ -22,7 +22,8 @@
  *   vm          i  DT_VM_VERSION
  *   where       l  of s, the places that faults name ("file:line:col")
  *
- * type: 1 int, 2 bool, 4 enum.  Registers hold int64.  Inputs are loaded into
+ * type: 1 int, 2 bool, 3 float, 4 enum.  Registers hold int64: of a float, the bits
+ * of its double.  Only a pin or a knob is a float input.  Inputs are loaded into
  * the first registers, in order; constants follow them; then results.
  *
  * Loading checks everything that running relies on (registers in range and

@@ -112,8 +112,6 @@ static int load_type (struct load *l, struct dt_canon_value map, uint8_t *ret)
 
     if (r < 0)
         return r;
-    if (type == DT_TYPE_FLOAT)
-        return BAD (l, "this vm has no floats");
     *ret = (uint8_t)type;
     return 0;
 }
@@ -166,6 +164,8 @@ static int load_input (struct load *l, struct dt_canon_value map, struct dt_vm_i
     if ((in->type == DT_TYPE_BOOL && (in->lo < 0 || in->hi > 1))
         || (in->type == DT_TYPE_ENUM && (in->lo < 0 || in->hi >= (int64_t)l->vm->n_enums)))
         return BAD (l, "input %s: domain does not fit its type", in->name);
+    if (in->type == DT_TYPE_FLOAT && in->klass < DT_VM_PIN)
+        return BAD (l, "input %s: a float cannot come with a call", in->name);
     l->vm->n_own += in->klass == DT_VM_OWN;
     return 0;
 }

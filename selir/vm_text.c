@@ -2,6 +2,7 @@
 #include <inttypes.h>
 
 #include "base/buf.h"
+#include "base/mem.h"
 #include "selir/vm_int.h"
 
 size_t dt_vm_inputs (const struct dt_vm *vm) { return vm->n_inputs; }
@@ -43,8 +44,12 @@ size_t dt_vm_code (const struct dt_vm *vm, size_t *ret_request)
 static void put_value (const struct dt_vm *vm, uint8_t type, int64_t v, struct dt_buf *out)
 {
     const char *text = type == DT_TYPE_ENUM ? dt_vm_enum (vm, v) : NULL;
+    char number[DT_FLOAT_TEXT];
 
-    if (text)
+    if (type == DT_TYPE_FLOAT) {
+        dt_op_float_text (v, number);
+        dt_buf_printf (out, "%s", number);
+    } else if (text)
         dt_buf_printf (out, "\"%s\"", text);
     else if (type == DT_TYPE_BOOL && (v == 0 || v == 1))
         dt_buf_printf (out, v ? "True" : "False");
@@ -151,6 +156,46 @@ static void put_insn (const struct dt_vm *vm, const struct dt_insn *i, struct dt
     dt_buf_printf (out, "\n");
 }
 
+/* Which registers hold floats: what an op says, and through selects.  Each is written
+ * before it is read, so one walk backwards sees every reader first. */
+static void find_floats (const struct dt_vm *vm, uint8_t *is_float)
+{
+    size_t i;
+    int part, k;
+
+    for (i = 0; i < vm->n_outputs; i++)
+        is_float[vm->output_reg[i]] = vm->output[i].type == DT_TYPE_FLOAT;
+    for (part = 1; part >= 0; part--) {
+        for (i = vm->n_part[part]; i-- > 0;) {
+            const struct dt_insn *n = &vm->part[part][i];
+            const char *types = dt_op_types ((uint8_t)n->op);
+            uint16_t arg[3] = { n->a, n->b, n->c };
+
+            for (k = 0; k < dt_op_args ((uint8_t)n->op); k++)
+                is_float[arg[k]] |= types[k] == 'f' || (types[k] == '*' && is_float[n->dst]);
+        }
+    }
+}
+
+static void put_constants (const struct dt_vm *vm, struct dt_buf *out)
+{
+    uint8_t *is_float = dt_calloc (vm->registers, 1);
+    size_t i;
+
+    if (!is_float) {
+        out->failed = 1;
+        return;
+    }
+    find_floats (vm, is_float);
+    for (i = 0; i < vm->n_constants; i++) {
+        dt_buf_printf (out, "    r%zu = ", vm->n_inputs + i);
+        put_value (vm, is_float[vm->n_inputs + i] ? DT_TYPE_FLOAT : DT_TYPE_INT,
+                   vm->constant[i], out);
+        dt_buf_printf (out, "\n");
+    }
+    dt_free (is_float);
+}
+
 void dt_vm_disassemble (const struct dt_vm *vm, struct dt_buf *out)
 {
     size_t i;
@@ -161,8 +206,7 @@ void dt_vm_disassemble (const struct dt_vm *vm, struct dt_buf *out)
         put_domain (vm, &vm->input[i], out);
         dt_buf_printf (out, "\n");
     }
-    for (i = 0; i < vm->n_constants; i++)
-        dt_buf_printf (out, "    r%zu = %" PRId64 "\n", vm->n_inputs + i, vm->constant[i]);
+    put_constants (vm, out);
     for (part = 0; part < 2; part++) {
         dt_buf_printf (out, part ? "request:\n" : "call:\n");
         for (i = 0; i < vm->n_part[part]; i++)

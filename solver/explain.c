@@ -21,7 +21,12 @@ void dt_explain_place (const struct dt_graph *g, uint32_t span, struct dt_buf *o
 
 void dt_explain_value (const struct dt_graph *g, uint8_t type, int64_t v, struct dt_buf *out)
 {
-    if (type == DT_TYPE_BOOL)
+    char text[DT_FLOAT_TEXT];
+
+    if (type == DT_TYPE_FLOAT) {
+        dt_op_float_text (v, text);
+        dt_buf_printf (out, "%s", text);
+    } else if (type == DT_TYPE_BOOL)
         dt_buf_printf (out, "%s", v ? "True" : "False");
     else if (type == DT_TYPE_ENUM && v >= 0 && v < g->n_enums)
         dt_buf_printf (out, "\"%s\"", g->enum_text[v]);
@@ -74,6 +79,15 @@ static void render_call (const struct writer *w, const char *name, const uint32_
     dt_buf_printf (w->out, ")");
 }
 
+/* Is it written NAME(a, b)?  The names that are no functions are operators. */
+static int is_call (uint8_t op)
+{
+    const char first = *dt_op_text (op);
+
+    return first >= 'a' && first <= 'z' && op != DT_OP_NOT && op != DT_OP_AND
+           && op != DT_OP_OR && op != DT_OP_NEG && op != DT_OP_FNEG;
+}
+
 /* `inside`: an operand of an infix operation, which needs parentheses. */
 static void render_op (const struct writer *w, uint32_t node, int depth, int inside)
 {
@@ -82,8 +96,7 @@ static void render_op (const struct writer *w, uint32_t node, int depth, int ins
     uint32_t args[3];
     int k = dt_node_args (n, args), call;
 
-    call = k == 3 || n->op == DT_OP_MIN || n->op == DT_OP_MAX || n->op == DT_OP_ABS
-           || n->op == DT_OP_INT || n->op == DT_OP_BOOL;
+    call = is_call (n->op);
     if (call || k == 0) {
         render_call (w, text, args, k, depth);
         return;
@@ -91,7 +104,7 @@ static void render_op (const struct writer *w, uint32_t node, int depth, int ins
     dt_buf_printf (w->out, "%s", inside ? "(" : "");
     if (k == 1)
         dt_buf_printf (w->out, "%s",
-                       n->op == DT_OP_NEG ? "-" : n->op == DT_OP_NOT ? "not " : text);
+                       n->op == DT_OP_NEG || n->op == DT_OP_FNEG ? "-" : n->op == DT_OP_NOT ? "not " : text);
     render (w, args[0], depth + 1, 1);
     if (k == 2) {
         dt_buf_printf (w->out, " %s ", text);

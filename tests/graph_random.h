@@ -99,46 +99,65 @@ static uint32_t random_operand (const struct dt_graph *g, uint8_t type)
     return 0;
 }
 
-static void random_node (struct dt_graph *g)
+static int64_t random_const (uint8_t type)
 {
     static const int64_t edge[] = { INT64_MIN, INT64_MAX, INT64_MIN + 1, 1LL << 62, 63, 64 };
-    struct dt_node n = { .guard = DT_NODE_NONE };
-    uint8_t side;
+    static const double real[] = { 0.0, -0.0, 0.5, 1.0, -1.5, 2.5, 1e300, 0x1p-1074, 0x1p53, -0x1p63,
+                                   __builtin_inf (), __builtin_nan ("") };
 
-    switch (rng (12)) {
-    case 0:
-        n.op = DT_OP_CONST;
-        n.type = DT_TYPE_INT;
-        n.imm = rng (8) ? (int64_t)rng (9) - 3 : edge[rng (6)];
-        break;
+    if (type == DT_TYPE_FLOAT)
+        return dt_op_bits (real[rng (DT_ARRAY_SIZE (real))]);
+    return rng (8) ? (int64_t)rng (9) - 3 : edge[rng (DT_ARRAY_SIZE (edge))];
+}
+
+static uint8_t random_op (void)
+{
+    switch (rng (17)) {
+    case 0: return DT_OP_CONST;
     case 1: case 2: case 3: case 4:
-        n.op = (uint8_t)(DT_OP_ADD + rng (DT_OP_MAX - DT_OP_ADD + 1));
-        n.type = DT_TYPE_INT;
-        break;
-    case 5:
-        n.op = rng (4) ? DT_OP_INT : DT_OP_FAIL;
-        n.type = DT_TYPE_INT;
-        n.imm = n.op == DT_OP_FAIL ? 1 + rng (7) : 0;
-        break;
-    case 6: case 7: n.op = (uint8_t)(DT_OP_LT + rng (4)); n.type = DT_TYPE_BOOL; break;
-    case 8: n.op = (uint8_t)(DT_OP_NOT + rng (3)); n.type = DT_TYPE_BOOL; break;
-    case 9:
-        n.op = rng (3) ? DT_OP_NOT : DT_OP_BOOL;
-        n.type = DT_TYPE_BOOL;
-        break;
-    default:
-        n.op = DT_OP_SELECT;
-        n.type = rng (5) ? DT_TYPE_INT : rng (2) ? DT_TYPE_BOOL : DT_TYPE_ENUM;
+        return (uint8_t)(DT_OP_ADD + rng (DT_OP_MAX - DT_OP_ADD + 1));
+    case 5: return rng (4) ? DT_OP_INT : DT_OP_FAIL;
+    case 6: case 7: return (uint8_t)(DT_OP_LT + rng (4));
+    case 8: return (uint8_t)(DT_OP_NOT + rng (3));
+    case 9: return rng (3) ? DT_OP_NOT : DT_OP_BOOL;
+    case 10: case 11: return DT_OP_SELECT;
+    case 12: return DT_OP_ITOF;
+    default: return (uint8_t)(DT_OP_IPOW + rng (DT_OP_COUNT - DT_OP_IPOW));
     }
-    side = n.op == DT_OP_SELECT ? n.type
-           : (n.op == DT_OP_EQ || n.op == DT_OP_NE) && rng (3) == 0
-               ? (rng (2) ? DT_TYPE_BOOL : DT_TYPE_ENUM)
-           : n.op == DT_OP_NOT || n.op == DT_OP_AND || n.op == DT_OP_OR || n.op == DT_OP_INT
-               ? DT_TYPE_BOOL
-               : DT_TYPE_INT;
-    n.a = random_operand (g, n.op == DT_OP_SELECT ? DT_TYPE_BOOL : side);
-    n.b = random_operand (g, side);
-    n.c = random_operand (g, side);
+}
+
+static uint8_t random_type (uint8_t op, char letter)
+{
+    switch (letter) {
+    case 'i': return DT_TYPE_INT;
+    case 'b': return DT_TYPE_BOOL;
+    case 'f': return DT_TYPE_FLOAT;
+    default: break;
+    }
+    if (op == DT_OP_CONST || op == DT_OP_FAIL)
+        return rng (3) ? DT_TYPE_INT : DT_TYPE_FLOAT;
+    if (rng (4))
+        return DT_TYPE_INT;
+    return letter == '*' && rng (2) ? DT_TYPE_FLOAT : rng (2) ? DT_TYPE_BOOL : DT_TYPE_ENUM;
+}
+
+static void random_node (struct dt_graph *g)
+{
+    struct dt_node n = { .guard = DT_NODE_NONE, .op = random_op () };
+    const char *types = dt_op_types (n.op);
+    uint32_t *const arg[] = { &n.a, &n.b, &n.c };
+    int i, k = dt_op_args (n.op);
+    uint8_t side = k > 0 ? random_type (n.op, types[k - 1]) : 0; /* of what is alike */
+
+    n.type = k == 0 || types[k] != '*' ? random_type (n.op, types[k]) : side;
+    for (i = 0; i < k; i++)
+        *arg[i] = random_operand (g, types[i] == 'b' ? DT_TYPE_BOOL
+                                     : types[i] == '*' || types[i] == '=' ? side
+                                     : random_type (n.op, types[i]));
+    if (n.op == DT_OP_FAIL)
+        n.imm = 1 + rng (7);
+    else if (n.op == DT_OP_CONST)
+        n.imm = random_const (n.type);
     if (rng (3))
         n.guard = random_operand (g, DT_TYPE_BOOL);
     n.name = rng (3) ? NULL : "choose.x";
@@ -159,6 +178,7 @@ static inline struct dt_graph *random_graph (uint64_t seed, uint32_t n_nodes)
     random_add (g, (struct dt_node){ .op = DT_OP_KNOB, .type = DT_TYPE_INT, .imm = 0 });
     random_add (g, (struct dt_node){ .op = DT_OP_KNOB, .type = DT_TYPE_BOOL, .imm = 1 });
     random_add (g, (struct dt_node){ .op = DT_OP_CONST, .type = DT_TYPE_ENUM, .imm = 1 });
+    random_add (g, (struct dt_node){ .op = DT_OP_ITOF, .type = DT_TYPE_FLOAT, .a = 0 });
     for (i = 0; i < n_nodes; i++) {
         random_node (g);
         if (rng (15) == 0) {
@@ -170,10 +190,11 @@ static inline struct dt_graph *random_graph (uint64_t seed, uint32_t n_nodes)
             dt_graph_add_cond (g, &c);
         }
     }
-    for (i = 0; i < 4; i++) {
-        struct dt_point p = { .field = i < 2 ? i ? "y" : "x" : i < 3 ? "z" : "w",
-                              .type = i < 2 ? DT_TYPE_INT : i < 3 ? DT_TYPE_BOOL : DT_TYPE_ENUM,
-                              .is_free = i == 1 };
+    for (i = 0; i < 5; i++) {
+        static const char *const field[] = { "x", "y", "z", "w", "f" };
+        static const uint8_t type[] = { DT_TYPE_INT, DT_TYPE_INT, DT_TYPE_BOOL, DT_TYPE_ENUM,
+                                        DT_TYPE_FLOAT };
+        struct dt_point p = { .field = field[i], .type = type[i], .is_free = i == 1 };
 
         p.node = random_operand (g, p.type);
         dt_graph_add_point (g, &p);

@@ -63,6 +63,12 @@ tests_test_simplify_SOURCES = tests/test_simplify.c tests/graph_random.h
 tests_test_simplify_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 tests_test_simplify_LDADD = libdtselir.la $(CHECK_LIBS)
 endif
+check_PROGRAMS += tests/op_cases
+tests_op_cases_SOURCES = tests/op_cases.c
+tests_op_cases_LDADD = libdtvm.la
+dist_check_SCRIPTS += tests/op_python.sh
+TESTS += tests/op_python.sh
+EXTRA_DIST += tests/op_python.py
 check_PROGRAMS += tests/fuzz/fuzz_vm
 tests_fuzz_fuzz_vm_SOURCES = tests/fuzz/fuzz_vm.c tests/fuzz/replay.c
 tests_fuzz_fuzz_vm_LDADD = libdtvm.la

@@ -72,6 +72,31 @@ START_TEST (consing)
 }
 END_TEST
 
+/* One NaN, two zeros; and types are checked. */
+START_TEST (floats)
+{
+    struct dt_graph *g = dt_graph_new ();
+    struct dt_buf b = { 0 };
+    uint32_t nan, other, zero, minus;
+
+    dt_graph_const (g, DT_TYPE_FLOAT, 0x7ff8000000000000, &nan, NULL);
+    dt_graph_const (g, DT_TYPE_FLOAT, -1, &other, NULL);
+    ck_assert_uint_eq (nan, other);
+    dt_graph_const (g, DT_TYPE_FLOAT, 0, &zero, NULL);
+    dt_graph_const (g, DT_TYPE_FLOAT, INT64_MIN, &minus, NULL);
+    ck_assert_uint_ne (zero, minus);
+    add (g, (struct dt_node){ .op = DT_OP_FADD, .type = DT_TYPE_FLOAT, .a = nan, .b = minus });
+    ck_assert (dt_graph_valid (g));
+    dt_graph_dump (g, &b);
+    ck_assert_str_eq (dt_buf_str (&b), "%0:f = const nan\n%1:f = const 0.0\n%2:f = const -0.0\n"
+                                       "%3:f = + %0 %2\n");
+    add (g, (struct dt_node){ .op = DT_OP_EQ, .type = DT_TYPE_BOOL, .a = nan, .b = zero });
+    ck_assert (!dt_graph_valid (g)); /* FEQ is the op of floats */
+    dt_buf_done (&b);
+    dt_graph_free (g);
+}
+END_TEST
+
 START_TEST (like_and_dump)
 {
     struct dt_graph *g = sample (), *n = NULL;
@@ -144,6 +169,7 @@ int main (void)
     int failed;
 
     tcase_add_test (tc, consing);
+    tcase_add_test (tc, floats);
     tcase_add_test (tc, like_and_dump);
     tcase_add_test (tc, like_out_of_memory);
     tcase_add_test (tc, domains);

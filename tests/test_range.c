@@ -119,11 +119,10 @@ static void check_pair (uint8_t op, int64_t a, int64_t b, int64_t wa, int64_t wb
     dt_graph_free (g);
 }
 
-START_TEST (intervals)
+static void check_pairs (uint8_t op)
 {
     static const int64_t at[] = { INT64_MIN, -130, -101, -50, -7, 0, 1, 3, 60, 90 };
     static const int64_t width[] = { 0, 1, 5, WIDE };
-    uint8_t op = (uint8_t)(DT_OP_ADD + _i);
     size_t i, k, w, x;
 
     for (i = 0; i < DT_ARRAY_SIZE (at); i++)
@@ -133,6 +132,45 @@ START_TEST (intervals)
                     check_pair (op, at[i], at[k], width[w], width[x]);
     for (k = 0; k < DT_ARRAY_SIZE (at); k++)
         check_pair (op, INT64_MAX - WIDE - 1, at[k], WIDE, 5);
+}
+
+START_TEST (intervals)
+{
+    check_pairs ((uint8_t)(DT_OP_ADD + _i));
+}
+END_TEST
+
+START_TEST (powers)
+{
+    check_pairs (DT_OP_IPOW);
+}
+END_TEST
+
+/* Divisors that no zero is among; floats decided by their sets. */
+START_TEST (floats)
+{
+    struct dt_graph *g = dt_graph_new ();
+    struct dt_ranges *r = NULL;
+    uint32_t n, m, half, q, d, less, wide;
+
+    n = wide_input (g, "n", 1, 1000);
+    m = wide_input (g, "m", 1, 3);
+    dt_graph_const (g, DT_TYPE_FLOAT, dt_op_bits (0.5), &half, NULL);
+    q = random_add (g, (struct dt_node){ .op = DT_OP_IDIV, .type = DT_TYPE_FLOAT, .a = n, .b = n,
+                                         .guard = DT_NODE_NONE });
+    d = random_add (g, (struct dt_node){ .op = DT_OP_FDIV, .type = DT_TYPE_FLOAT, .a = q,
+                                         .b = half, .guard = DT_NODE_NONE });
+    less = random_add (g, (struct dt_node){ .op = DT_OP_FLTI, .type = DT_TYPE_BOOL, .a = half,
+                                            .b = m });
+    wide = random_add (g, (struct dt_node){ .op = DT_OP_FLTI, .type = DT_TYPE_BOOL, .a = half,
+                                            .b = n });
+    ck_assert_int_eq (dt_ranges_new (g, NULL, &r, NULL), 0);
+    ck_assert (dt_ranges_exact (r, q) && dt_ranges_exact (r, d));
+    ck_assert_int_eq (dt_ranges_get (r, less).lo, 1);
+    ck_assert_int_eq (dt_ranges_get (r, wide).lo, 0);
+    ck_assert_uint_eq (dt_ranges_get (r, d).n, 0);
+    dt_ranges_free (r);
+    dt_graph_free (g);
 }
 END_TEST
 
@@ -194,6 +232,8 @@ int main (void)
     tcase_add_loop_test (tc, random_programs, 0, 150);
     tcase_add_loop_test (tc, boxes, 0, 40);
     tcase_add_loop_test (tc, intervals, 0, DT_OP_MAX - DT_OP_ADD + 1);
+    tcase_add_test (tc, powers);
+    tcase_add_test (tc, floats);
     tcase_add_test (tc, conditions);
     tcase_add_test (tc, out_of_memory);
     suite_add_tcase (s, tc);

@@ -177,7 +177,9 @@ END_TEST
 
 static uint32_t op2 (struct dt_graph *g, uint8_t op, uint32_t a, uint32_t b)
 {
-    uint8_t type = op >= DT_OP_LT && op <= DT_OP_OR ? DT_TYPE_BOOL : DT_TYPE_INT;
+    const char *types = dt_op_types (op);
+    char last = types[strlen (types) - 1];
+    uint8_t type = last == 'b' ? DT_TYPE_BOOL : last == 'f' ? DT_TYPE_FLOAT : DT_TYPE_INT;
 
     return random_add (g, (struct dt_node){ .op = op, .type = type, .a = a, .b = b,
                                             .guard = DT_NODE_NONE });
@@ -188,6 +190,14 @@ static uint32_t constant (struct dt_graph *g, int64_t v)
     uint32_t id = 0;
 
     ck_assert_int_eq (dt_graph_const (g, DT_TYPE_INT, v, &id, NULL), 0);
+    return id;
+}
+
+static uint32_t real (struct dt_graph *g, double v)
+{
+    uint32_t id = 0;
+
+    ck_assert_int_eq (dt_graph_const (g, DT_TYPE_FLOAT, dt_op_bits (v), &id, NULL), 0);
     return id;
 }
 
@@ -219,10 +229,11 @@ static void expect (struct dt_graph *g, uint32_t id, const char *want)
 START_TEST (examples)
 {
     struct dt_graph *g = dt_graph_new ();
-    uint32_t n, flag, c;
+    uint32_t n, flag, c, x;
 
     random_rows (g);
     n = LEAF (g, 0, DT_TYPE_INT); /* -2..4 */
+    x = op2 (g, DT_OP_FADD, op2 (g, DT_OP_ITOF, n, n), op2 (g, DT_OP_ITOF, n, n));
     flag = LEAF (g, 3, DT_TYPE_BOOL);
     switch (_i) {
     case 0: /* offsets fold, and comparisons take one form */
@@ -250,6 +261,31 @@ START_TEST (examples)
         expect (g, pick (g, flag, c, op2 (g, DT_OP_NE, n, n)),
                 "%0:i = input n\n%1:b = input flag\n%2:i = const 1\n%3:b = <= %0 %2\n"
                 "%4:b = and %1 %3\npoint out = %4\n");
+        break;
+    case 5: /* what is the same for every float */
+        c = op2 (g, DT_OP_FDIV, op2 (g, DT_OP_FMUL, real (g, 1.0), x), real (g, 1.0));
+        expect (g, op2 (g, DT_OP_F32, op2 (g, DT_OP_F32, c, c), c),
+                "%0:i = input n\n%1:f = float %0\n%2:f = + %1 %1\n%3:f = f32 %2\n"
+                "point out = %3\n");
+        break;
+    case 6: /* -0.0 + 0.0 is 0.0 */
+        expect (g, op2 (g, DT_OP_FADD, x, real (g, 0.0)),
+                "%0:i = input n\n%1:f = float %0\n%2:f = + %1 %1\n%3:f = const 0.0\n"
+                "%4:f = + %2 %3\npoint out = %4\n");
+        break;
+    case 7: /* -0.0 is kept, and told from 0.0 */
+        c = op2 (g, DT_OP_FMIN, real (g, 0.0), real (g, -0.0));
+        expect (g, pick (g, flag, op2 (g, DT_OP_FNEG, c, c), c),
+                "%0:b = input flag\n%1:f = const -0.0\n%2:f = const 0.0\n"
+                "%3:f = select %0 %1 %2\npoint out = %3\n");
+        break;
+    case 8: /* not x < y is not y <= x: of NaN both are false */
+        c = pick (g, flag, real (g, __builtin_nan ("")), x);
+        c = op2 (g, DT_OP_FADD, c, x);
+        expect (g, op2 (g, DT_OP_NOT, op2 (g, DT_OP_FLT, c, x), x),
+                "%0:i = input n\n%1:f = float %0\n%2:f = + %1 %1\n%3:b = input flag\n"
+                "%4:f = const nan\n%5:f = select %3 %4 %2\n%6:f = + %2 %5\n%7:b = < %6 %2\n"
+                "%8:b = not %7\npoint out = %8\n");
         break;
     default: /* a comparison goes into constant arms */
         c = pick (g, flag, constant (g, 128), constant (g, 64));
@@ -316,7 +352,7 @@ int main (void)
     tcase_add_loop_test (tc, random_programs, 0, 90);
     tcase_add_loop_test (tc, residual, 0, 60);
     tcase_add_test (tc, deterministic);
-    tcase_add_loop_test (tc, examples, 0, 6);
+    tcase_add_loop_test (tc, examples, 0, 10);
     tcase_add_test (tc, guards);
     tcase_add_test (tc, out_of_memory);
     suite_add_tcase (s, tc);
