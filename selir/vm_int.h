@@ -1,5 +1,5 @@
 /* selir/vm_int.h - a loaded selector, as the vm's own files see it.
- * Uses: base/, selir/vm.h.  Used by: vm*.c. */
+ * Uses: base/, selir/vm.h.  Used by: vm*.c, solver/export.c. */
 #ifndef DT_SELIR_VM_INT_H
 #define DT_SELIR_VM_INT_H
 

@@ -1,7 +1,7 @@
 /* solver/export.h - a selector as C source.
  * Uses: selir/vm.h.  Used by: detentctl.
  *
- * The source needs a C11 compiler, <math.h> where floats are computed, and nothing
+ * The source needs gcc or clang (C11), the math library, and nothing
  * of Detent's.  It defines
  *
  *   struct PREFIX_stop {

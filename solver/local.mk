@@ -8,6 +8,7 @@ libdtsolver_la_SOURCES = \
 	solver/deployment.c solver/deployment.h \
 	solver/encode.c \
 	solver/explain.c solver/explain.h \
+	solver/export.c solver/export.h solver/export_ops.c solver/export_ops.h \
 	solver/key.c \
 	solver/reach.c solver/reach.h \
 	solver/read.c solver/read.h \

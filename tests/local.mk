@@ -2,13 +2,16 @@
 
 # solver
 if HAVE_CHECK
-solver_tests = tests/test_cut tests/test_deployment tests/test_solve tests/test_vra
+solver_tests = tests/test_cut tests/test_deployment tests/test_export tests/test_solve tests/test_vra
 check_PROGRAMS += $(solver_tests)
 TESTS += $(solver_tests)
 tests_test_cut_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 tests_test_cut_LDADD = libdtsolver.la $(CHECK_LIBS)
 tests_test_deployment_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 tests_test_deployment_LDADD = libdtsolver.la $(CHECK_LIBS)
+tests_test_export_SOURCES = tests/test_export.c tests/graph_random.h
+tests_test_export_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
+tests_test_export_LDADD = libdtsolver.la $(CHECK_LIBS)
 tests_test_solve_SOURCES = tests/test_solve.c tests/graph_random.h
 tests_test_solve_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 tests_test_solve_LDADD = libdtsolver.la $(CHECK_LIBS)
