@@ -3,18 +3,19 @@
 #include "detentctl/collect.h"
 #include "detentctl/commands.h"
 #include "detentctl/connect.h"
-#include "detentctl/offline.h"
 #include "detentctl/site.h"
 
 static const struct dt_ctl_option options[] = {
     { "strict", 0, NULL, "treat fields that are free by claim as binding" },
     { "no-free", 0, NULL, "treat all free fields as binding" },
     { "offline", 0, NULL, "solve in this process; needs no daemon and stores nothing" },
+    { "why-illegal", 0, NULL, "print a counterexample for each illegal assignment" },
     { "programs", 0, "FOLDER", "where programs are that are not beside FILE" },
     { 0 },
 };
 
-static int ask (const struct dt_ctl *c, struct dt_collected *k, struct dt_err *reterr)
+static int ask (const struct dt_ctl *c, struct dt_collected *k, struct dt_solved *ret,
+                struct dt_err *reterr)
 {
     Detent__Request rq = DETENT__REQUEST__INIT;
     Detent__SolveRequest body = DETENT__SOLVE_REQUEST__INIT;
@@ -31,22 +32,24 @@ static int ask (const struct dt_ctl *c, struct dt_collected *k, struct dt_err *r
     rq.solve = &body;
     if ((r = dt_ctl_call (c, &rq, DETENT__REPLY__BODY_SOLVE, 300, &reply, reterr)) < 0)
         return r;
-    dt_site_print (c, reply->solve->deployment, reply->solve->site, reply->solve->n_site, 0);
+    r = dt_solved_take (reply->solve->deployment, reply->solve->site, reply->solve->n_site, ret,
+                        reterr);
     detent__reply__free_unpacked (reply, NULL);
-    return 0;
+    return r;
 }
 
-static int offline (const struct dt_ctl *c, const struct dt_collected *k, struct dt_err *reterr)
+static int solve (const struct dt_ctl *c, struct dt_collected *k, struct dt_err *reterr)
 {
-    struct dt_offline o;
-    int r;
+    struct dt_solved v;
+    int r = dt_ctl_flag (c, "offline")
+                ? dt_solved_here (k, dt_ctl_flag (c, "strict"), dt_ctl_flag (c, "no-free"), &v,
+                                  reterr)
+                : ask (c, k, &v, reterr);
 
-    if ((r = dt_offline_solve (k, dt_ctl_flag (c, "strict"), dt_ctl_flag (c, "no-free"), &o,
-                               reterr))
-        < 0)
+    if (r < 0)
         return r;
-    dt_site_print (c, o.reply.deployment, o.reply.site, o.reply.n_site, 0);
-    dt_offline_done (&o);
+    dt_site_print (c, &v, dt_ctl_flag (c, "why-illegal") ? DT_SITE_ILLEGAL : DT_SITE_ALL);
+    dt_solved_done (&v);
     return 0;
 }
 
@@ -57,7 +60,7 @@ static int run (const struct dt_ctl *c, struct dt_err *reterr)
 
     if ((r = dt_collect (c, c->arg[0], &k, reterr)) < 0)
         return r;
-    r = dt_ctl_flag (c, "offline") ? offline (c, &k, reterr) : ask (c, &k, reterr);
+    r = solve (c, &k, reterr);
     dt_collected_done (&k);
     return r;
 }

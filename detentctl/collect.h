@@ -1,5 +1,5 @@
 /* detentctl/collect.h - a deployment with the programs that it needs.
- * Uses: solver/, proto/, base/.  Used by: cmd_solve.c, cmd_deployment.c, offline.c.
+ * Uses: solver/, proto/, base/.  Used by: cmd_solve.c, cmd_deployment.c, solved.c.
  *
  * A program is looked for beside the deployment file, then in the installed
  * programs' folder (--programs, $DETENT_PROGRAMS, or the one of this build).

@@ -27,12 +27,12 @@ libdtctl_la_SOURCES = \
 	detentctl/help.c \
 	detentctl/job.c detentctl/job.h \
 	detentctl/job_view.c \
-	detentctl/offline.c detentctl/offline.h \
 	detentctl/options.c detentctl/options.h \
 	detentctl/print.c detentctl/print.h \
 	detentctl/progress.c detentctl/progress.h \
 	detentctl/sheet.c detentctl/sheet.h \
 	detentctl/site.c detentctl/site.h \
+	detentctl/solved.c detentctl/solved.h \
 	detentctl/trace_view.c detentctl/trace_view.h
 libdtctl_la_CPPFLAGS = $(AM_CPPFLAGS) -DDT_PROGRAMS_DIR='"$(pkgdatadir)/programs/detent"'
 libdtctl_la_CFLAGS = $(AM_CFLAGS) $(JANSSON_CFLAGS) $(SMARTCOLS_CFLAGS) $(PROTOBUF_C_CFLAGS) $(SODIUM_CFLAGS)

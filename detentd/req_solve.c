@@ -2,27 +2,20 @@
 #include <errno.h>
 
 #include "base/time.h"
-#include "detentd/describe.h"
 #include "detentd/dispatch.h"
 #include "detentd/publish.h"
 #include "detentd/solving.h"
+#include "proto/wire.h"
 
 /* From the JIT cache.  A damaged entry is a miss, with a warning. */
 static int cached (struct dt_ask *a, struct dt_store *s, struct dt_solved_site *site)
 {
     struct dt_err err = { "" };
-    struct dt_canon_value v;
-    struct dt_buf b = { 0 };
-    int r;
+    int r = dt_solving_stored (site, s, &err);
 
-    if ((r = dt_store_solution_get (s, &site->key, &b, &site->solve_us, &err)) == 0
-        && (r = dt_canon_check (b.data, b.len, &v, &err)) == 0)
-        r = dt_solution_decode (v, &site->solution, &err);
     if (r < 0 && r != -DT_ENOTFOUND)
         dt_err_set (&a->warning, r, "solved again: %s", err.text);
-    site->cached = r == 0;
     atomic_fetch_add (r == 0 ? &a->d->cache_hits : &a->d->cache_misses, 1);
-    dt_buf_done (&b);
     return r == 0;
 }
 
@@ -97,18 +90,37 @@ static int put (struct dt_store *s, void *ctx, struct dt_err *reterr)
                                     reterr);
 }
 
+/* All but this of a frame may be solutions; names and numbers are far less. */
+#define ROOM_BYTES (1u << 20)
+
+/* Borrows from the solving. */
 static int describe (struct dt_arena *arena, const struct dt_solving *v,
                      Detent__SiteSolution ***ret, size_t *ret_n, struct dt_err *reterr)
 {
-    size_t n = v->deployment->n_sites;
-    Detent__SiteSolution **site = dt_arena_array (arena, n, sizeof *site);
+    size_t n = v->deployment->n_sites, bytes = 0;
+    Detent__SiteSolution *m = dt_arena_array (arena, n, sizeof *m);
+    Detent__SiteSolution **list = dt_arena_array (arena, n, sizeof *list);
 
-    for (size_t i = 0; site && i < n; i++)
-        if (!(site[i] = dt_describe_site (arena, &v->site[i])))
-            return dt_err_nomem (reterr);
-    if (!site)
+    if (!m || !list)
         return dt_err_nomem (reterr);
-    *ret = site;
+    for (size_t i = 0; i < n; i++) {
+        const struct dt_solved_site *site = &v->site[i];
+
+        detent__site_solution__init (list[i] = &m[i]);
+        m[i].family = (char *)site->solution->family;
+        m[i].site = (char *)site->solution->site;
+        m[i].key = (ProtobufCBinaryData){ DT_DIGEST_BYTES, (uint8_t *)site->key.bytes };
+        m[i].cached = site->cached;
+        m[i].solve_us = site->solve_us;
+        m[i].solution = (ProtobufCBinaryData){ site->data.len, site->data.data };
+        bytes += site->data.len;
+    }
+    if (bytes > DT_WIRE_MAX_BYTES - ROOM_BYTES)
+        return dt_err_set (reterr, -DT_ELIMIT,
+                           "the solutions of deployment %s have %zu bytes; a reply takes at most "
+                           "%u: split its sites over several deployments, or solve it --offline",
+                           v->deployment->name, bytes, DT_WIRE_MAX_BYTES - ROOM_BYTES);
+    *ret = list;
     *ret_n = n;
     return 0;
 }
@@ -142,14 +154,20 @@ static int solve (struct dt_ask *a, struct dt_store *s, struct dt_err *reterr)
     for (size_t i = 0; i < v->deployment->n_sites; i++)
         if ((r = solve_site (a, s, v, i, reterr)) < 0)
             return r;
-    if ((r = dt_pool_transact (a->d->writer, put, v, reterr)) < 0)
+    if ((r = reply_solve (a, v, reterr)) < 0) /* what no reply can tell is not stored */
         return r;
-    return reply_solve (a, v, reterr);
+    return dt_pool_transact (a->d->writer, put, v, reterr);
 }
 
+/* Subscribers learn that there is a solve, and ask for it: it may be large. */
 static void solved (struct dt_ask *a)
 {
-    dt_publish (a->d, "solve", &a->reply);
+    Detent__SolveReply body = DETENT__SOLVE_REPLY__INIT;
+    Detent__Reply event = a->reply;
+
+    body.deployment = a->reply.solve->deployment;
+    event.solve = &body;
+    dt_publish (a->d, "solve", &event);
 }
 
 int dt_req_solve (struct dt_ask *a, struct dt_err *reterr)

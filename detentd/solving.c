@@ -136,18 +136,21 @@ static int note_site (void *ctx, const struct dt_site_row *row)
     return 0;
 }
 
-static int load_solution (struct dt_solved_site *site, struct dt_store *s, struct dt_err *reterr)
+int dt_solving_stored (struct dt_solved_site *site, struct dt_store *s, struct dt_err *reterr)
 {
     struct dt_canon_value value;
     struct dt_buf b = { 0 };
     int r;
 
-    if ((r = dt_store_solution_get (s, &site->key, &b, &site->solve_us, reterr)) == 0
-        && (r = dt_canon_check (b.data, b.len, &value, reterr)) == 0)
-        r = dt_solution_decode (value, &site->solution, reterr);
+    if ((r = dt_store_solution_get (s, &site->key, &b, &site->solve_us, reterr)) < 0
+        || (r = dt_canon_check (b.data, b.len, &value, reterr)) < 0
+        || (r = dt_solution_decode (value, &site->solution, reterr)) < 0) {
+        dt_buf_done (&b);
+        return r;
+    }
+    site->data = b; /* moved */
     site->cached = 1;
-    dt_buf_done (&b);
-    return r;
+    return 0;
 }
 
 /* Everything in one read: a solve of the same deployment may come in between. */
@@ -172,7 +175,7 @@ static int load (struct dt_store *s, void *ctx, struct dt_err *reterr)
         || (r = dt_store_sites (s, l->name, note_site, l, reterr)) < 0)
         return r;
     for (size_t i = 0; i < v->deployment->n_sites; i++)
-        if ((r = load_solution (&v->site[i], s, reterr)) < 0)
+        if ((r = dt_solving_stored (&v->site[i], s, reterr)) < 0)
             return dt_err_prefix (reterr, r, "deployment '%s' must be solved again", l->name);
     return 0;
 }

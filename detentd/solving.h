@@ -14,7 +14,7 @@ struct dt_solved_site {
     struct dt_solution *solution;
     int cached;
     uint64_t solve_us;
-    struct dt_buf data; /* the solution's bytes, if it is new */
+    struct dt_buf data; /* the solution's bytes */
 };
 
 /* Zero-initialise; dt_solving_done whatever happened. */
@@ -36,6 +36,9 @@ int dt_solving_take (struct dt_solving *v, const Detent__Deployment *m, struct d
  *   -DT_ENOTFOUND  never solved      -DT_ECORRUPT  solve it again */
 int dt_solving_load (struct dt_solving *v, struct dt_store *s, const char *name,
                      struct dt_err *reterr);
+/* A site's solution from the store, by its key.
+ *   -DT_ENOTFOUND      -DT_ECORRUPT  damaged */
+int dt_solving_stored (struct dt_solved_site *site, struct dt_store *s, struct dt_err *reterr);
 /* Digest of what a site's program is made from: all sources, its own first. */
 struct dt_digest dt_solving_program (const struct dt_solving *v, const struct dt_site *site);
 

@@ -91,6 +91,9 @@ code 0 solve "$host"
 has 'choose.block_n .*32, 64, 128'
 has 'free by claim'
 has 'legal 15'
+has 'illegal: choose.block_n=32 choose.split_stride=256: kv_length='
+code 0 solve "$host" --why-illegal --json
+json 'a=o["sites"][0]["assignments"]; assert a["illegal"]==len(a["why_illegal"])==3 and a["why_illegal"][0]["assignment"]["choose.split_stride"]==256'
 code 0 solve "$host" --json
 json 's=o["sites"][0]; assert s["cached"] and [p["name"] for p in s["pins"]]==["choose.block_n","choose.split_stride"]'
 json 'o=o["sites"][0]; [o.pop(k) for k in ("cached","solve_us","key")]; print(json.dumps(o,sort_keys=True))' > "$tmp/asked"
