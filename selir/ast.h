@@ -12,6 +12,7 @@ enum dt_expr_kind {
     DT_EXPR_INT,     /* i                                                       */
     DT_EXPR_BOOL,    /* i                                                       */
     DT_EXPR_NONE,
+    DT_EXPR_FLOAT,   /* i: the bits of the double                               */
     DT_EXPR_STR,     /* s                                                       */
     DT_EXPR_NAME,    /* s; check adds scope, i, and op: 1 for a local of the
                         function that is read inside a comprehension           */
@@ -31,6 +32,8 @@ enum dt_expr_kind {
     DT_EXPR_LISTCOMP, /* arg[0], clause[n_clauses]                              */
     DT_EXPR_GENEXP,   /* the same                                               */
     DT_EXPR_DICTCOMP, /* arg[0]: key, arg[1]: value                             */
+    DT_EXPR_LAMBDA,   /* arg[0]; its parameter is the target of clause[0], which
+                         has no iter                                            */
 };
 
 /* Comparison operators that are two tokens; the others are enum dt_tok. */

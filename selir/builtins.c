@@ -14,7 +14,7 @@ static int arguments (struct dt_spec *s, const struct dt_expr *e, uint32_t built
     int r;
 
     for (i = 1; i < e->n; i++) {
-        if (e->key[i] && (!key || strcmp (e->key[i], key) != 0))
+        if (e->key[i] && (!key || strcmp (e->key[i], key) != 0) && !(builtin == DT_BUILTIN_SORTED && strcmp (e->key[i], "key") == 0))
             return dt_spec_error (s, -DT_ESYNTAX, e->arg[i]->at, NULL, "%s(): the keyword '%s' is not in the language here",
                                   dt_builtin_name (builtin), e->key[i]);
         if (e->key[i])
@@ -30,6 +30,7 @@ static int arguments (struct dt_spec *s, const struct dt_expr *e, uint32_t built
     return 0;
 }
 
+/* What enumerate, zip, sorted and len take: a collection whose length no input decides. */
 static int need_iterable (struct dt_spec *s, const struct dt_expr *e, uint32_t builtin, struct dt_value v)
 {
     if (dt_value_iterable (v))
@@ -61,45 +62,11 @@ static int absolute (struct dt_spec *s, const struct dt_expr *e, struct dt_value
 {
     int r;
 
+    if (dt_value_is_float (v))
+        return dt_spec_arith (s, e, DT_OP_FABS, DT_TYPE_FLOAT, &v, 1, ret);
     if ((r = dt_spec_int (s, e, v, "abs()", &v)) < 0)
         return r;
-    if (v.kind == DT_VALUE_NODE)
-        return dt_spec_node (s, e, DT_OP_ABS, DT_TYPE_INT, &v, 1, ret);
-    if (v.i == INT64_MIN)
-        return dt_spec_fault (s, e, DT_FAULT_OVERFLOW, "an int leaves 64 bits");
-    *ret = DT_V_INT (v.i < 0 ? -v.i : v.i);
-    return 0;
-}
-
-static int range (struct dt_spec *s, const struct dt_expr *e, struct dt_value *v, uint32_t n, struct dt_value *ret)
-{
-    struct dt_steps *steps = dt_arena_alloc (&s->arena, sizeof *steps);
-    int64_t start, stop, step;
-    uint32_t i;
-    int r;
-
-    if (!steps)
-        return dt_err_nomem (s->err);
-    for (i = 0; i < n; i++) {
-        if ((r = dt_spec_int (s, e, v[i], "range()", &v[i])) < 0)
-            return r;
-        if (v[i].kind == DT_VALUE_NODE)
-            return dt_spec_error (s, -DT_ESYNTAX, e->at, "loop to a static bound, and break where the value is reached",
-                                  "a range whose bound depends on inputs is not in the language here");
-    }
-    start = n > 1 ? v[0].i : 0;
-    stop = v[n > 1].i;
-    step = n > 2 ? v[2].i : 1;
-    if (step == 0)
-        return dt_spec_fault (s, e, DT_FAULT_VALUE, "the step of a range is zero");
-    steps->start = start;
-    steps->step = step;
-    if (step > 0 && start < stop)
-        steps->n = ((uint64_t)stop - (uint64_t)start - 1) / (uint64_t)step + 1;
-    else if (step < 0 && start > stop)
-        steps->n = ((uint64_t)start - (uint64_t)stop - 1) / (0 - (uint64_t)step) + 1;
-    *ret = (struct dt_value){ .kind = DT_VALUE_RANGE, .range = steps };
-    return 0;
+    return dt_spec_arith (s, e, DT_OP_ABS, DT_TYPE_INT, &v, 1, ret);
 }
 
 /* Tuples of the i-th elements of n collections. */
@@ -148,78 +115,6 @@ static int enumerate (struct dt_spec *s, const struct dt_expr *e, struct dt_valu
     return rows (s, e, pair, 2, ret);
 }
 
-/* --- sorted --------------------------------------------------------------------------- */
-
-struct sort_item {
-    struct dt_value v;
-    uint32_t place; /* ties keep their order */
-};
-
-static int by_value (const struct sort_item *x, const struct sort_item *y)
-{
-    if (x->v.kind == DT_VALUE_STR)
-        return strcmp (x->v.s, y->v.s);
-    return (x->v.i > y->v.i) - (x->v.i < y->v.i);
-}
-
-static int ascending (const void *a, const void *b)
-{
-    const struct sort_item *x = a, *y = b;
-    int c = by_value (x, y);
-
-    return c ? c : (x->place > y->place) - (x->place < y->place);
-}
-
-static int descending (const void *a, const void *b)
-{
-    const struct sort_item *x = a, *y = b;
-    int c = by_value (y, x);
-
-    return c ? c : (x->place > y->place) - (x->place < y->place);
-}
-
-static int check_sortable (struct dt_spec *s, const struct dt_expr *e, struct dt_value v)
-{
-    uint64_t i, strings = 0, ints = 0;
-
-    for (i = 0; i < dt_value_count (v); i++) {
-        struct dt_value item = dt_value_at (v, i);
-
-        strings += item.kind == DT_VALUE_STR;
-        ints += item.kind == DT_VALUE_INT || item.kind == DT_VALUE_BOOL;
-    }
-    if (strings == i || ints == i)
-        return 0;
-    return dt_spec_error (s, -DT_ESYNTAX, e->at, "use min and max for values that depend on inputs",
-                          "sorted() takes ints, or strings, that no input decides");
-}
-
-static int sorted (struct dt_spec *s, const struct dt_expr *e, struct dt_value v, struct dt_value *ret)
-{
-    struct dt_value reverse = DT_V_BOOL (0);
-    struct sort_item *item;
-    struct dt_seq *seq;
-    int k = dt_spec_keyword (e, "reverse"), r;
-    uint32_t i;
-
-    if ((r = dt_spec_unroll (s, dt_value_count (v), e->at)) < 0 || (r = check_sortable (s, e, v)) < 0
-        || (k > 0 && (r = dt_spec_cond (s, e->arg[k], &reverse)) != 0))
-        return r;
-    if (reverse.kind != DT_VALUE_BOOL)
-        return dt_spec_error (s, -DT_ESYNTAX, e->at, NULL, "sorted() takes a static 'reverse'");
-    seq = dt_seq_new (&s->arena, (uint32_t)dt_value_count (v));
-    item = dt_arena_array (&s->arena, dt_value_count (v) + 1, sizeof *item);
-    if (!seq || !item)
-        return dt_err_nomem (s->err);
-    for (i = 0; i < seq->n; i++)
-        item[i] = (struct sort_item){ dt_value_at (v, i), i };
-    qsort (item, seq->n, sizeof *item, reverse.i ? descending : ascending);
-    for (i = 0; i < seq->n; i++)
-        seq->item[i] = item[i].v;
-    *ret = (struct dt_value){ .kind = DT_VALUE_LIST, .seq = seq };
-    return 0;
-}
-
 /* --- dispatch ------------------------------------------------------------------------- */
 
 /* How many arguments each takes, the one keyword it knows, and whether the first
@@ -231,6 +126,8 @@ static const struct {
     [DT_BUILTIN_LEN] = { 1, 1, 0, NULL },       [DT_BUILTIN_ABS] = { 1, 1, 0, NULL },
     [DT_BUILTIN_RANGE] = { 1, 3, 0, NULL },     [DT_BUILTIN_ENUMERATE] = { 1, 2, 1, "start" },
     [DT_BUILTIN_ZIP] = { 0, MAX_ARGS, MAX_ARGS, NULL }, [DT_BUILTIN_SORTED] = { 1, 1, 1, "reverse" },
+    [DT_BUILTIN_FLOAT] = { 0, 1, 0, NULL },     [DT_BUILTIN_F32] = { 1, 1, 0, NULL },
+    [DT_BUILTIN_ROUND] = { 1, 1, 0, NULL },
     [DT_BUILTIN_INT] = { 0, 1, 0, NULL },       [DT_BUILTIN_BOOL] = { 0, 1, 0, NULL },
 };
 
@@ -251,16 +148,16 @@ static int plain (struct dt_spec *s, const struct dt_expr *e, uint32_t builtin, 
     case DT_BUILTIN_ABS:
         return absolute (s, e, v[0], ret);
     case DT_BUILTIN_RANGE:
-        return range (s, e, v, n, ret);
+        return dt_spec_range (s, e, v, n, ret);
     case DT_BUILTIN_ENUMERATE:
         return enumerate (s, e, v, n, ret);
     case DT_BUILTIN_ZIP:
         return rows (s, e, v, n, ret);
     case DT_BUILTIN_SORTED:
-        return sorted (s, e, v[0], ret);
-    case DT_BUILTIN_INT:
-        *ret = DT_V_INT (0);
-        return n ? dt_spec_int (s, e, v[0], "int()", ret) : 0;
+        return dt_spec_sorted (s, e, v[0], ret);
+    case DT_BUILTIN_INT: case DT_BUILTIN_FLOAT: case DT_BUILTIN_F32: case DT_BUILTIN_ROUND:
+        *ret = builtin == DT_BUILTIN_FLOAT ? DT_V_FLOAT (0) : DT_V_INT (0);
+        return n ? dt_spec_convert (s, e, builtin, v[0], ret) : 0;
     default:
         *ret = DT_V_BOOL (0);
         return n ? dt_spec_truth (s, e, v[0], ret) : 0;
@@ -280,6 +177,13 @@ int dt_spec_builtin (struct dt_spec *s, const struct dt_expr *e, uint32_t builti
     case DT_BUILTIN_BOOL: /* the operand's value does not show */
         if (e->n == 2 && !e->key[1])
             return dt_spec_cond (s, e->arg[1], ret);
+        return plain (s, e, builtin, ret);
+    case DT_BUILTIN_TABLE:
+        return dt_spec_table (s, e, ret);
+    case DT_BUILTIN_ROUND: /* of ndigits */
+        if (e->n > 2)
+            return dt_spec_error (s, -DT_ESYNTAX, e->at, "scale the number, round it and divide",
+                                  "round() with digits, whose result differs between Pythons, is not in the language here");
         return plain (s, e, builtin, ret);
     default:
         if (shapes[builtin].most)

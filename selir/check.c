@@ -34,8 +34,6 @@ int dt_builtin_find (const char *name, int selir)
 static const struct {
     const char *name, *advice;
 } missing[] = {
-    { "float", "use integer arithmetic" },
-    { "round", "use integer arithmetic: (a + b // 2) // b" },
     { "print", "a program computes only; require (...) carries a message" },
     { "set", "use a tuple" },
     { "frozenset", "use a tuple" },
@@ -50,7 +48,9 @@ static const struct {
     { "isinstance", "types are known where the program is written" },
     { "next", "use a for loop with break" },
     { "iter", "use a for loop" },
-    { "math", "use integer arithmetic" },
+    { "math", "use the operators; -(-a // b) rounds up" },
+    { "complex", "use ints or floats" },
+    { "str", "strings are static; compare with ==" },
 };
 
 /* Comprehension variables in force, innermost first. */
@@ -163,7 +163,7 @@ static int bind_inner (struct checker *c, struct dt_expr *target)
     return 0;
 }
 
-/* A comprehension has a scope of its own; only its first iterable is outside. */
+/* A comprehension or lambda has a scope of its own; only the first iterable is outside. */
 static int comprehension (struct checker *c, struct dt_expr *e)
 {
     uint32_t outer = c->n_inner, i, k;
@@ -172,7 +172,7 @@ static int comprehension (struct checker *c, struct dt_expr *e)
     for (i = 0; i < e->n_clauses; i++) {
         struct dt_clause *clause = &e->clause[i];
 
-        if ((r = expr (c, clause->iter)) < 0 || (r = bind_inner (c, clause->target)) < 0)
+        if ((clause->iter && (r = expr (c, clause->iter)) < 0) || (r = bind_inner (c, clause->target)) < 0)
             return r;
         c->depth += i == 0;
         for (k = 0; k < clause->n_filters; k++)

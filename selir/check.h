@@ -15,7 +15,8 @@
     X (MIN, "min", 0) X (MAX, "max", 0) X (SUM, "sum", 0) X (ANY, "any", 0) X (ALL, "all", 0) \
     X (SORTED, "sorted", 0) X (LEN, "len", 0) X (ABS, "abs", 0) X (RANGE, "range", 0) \
     X (ENUMERATE, "enumerate", 0) X (ZIP, "zip", 0) X (INT, "int", 0) X (BOOL, "bool", 0) \
-    X (STR, "str", 0) \
+    X (FLOAT, "float", 0) X (ROUND, "round", 0) X (STR, "str", 0) \
+    X (F32, "f32", 1) X (TABLE, "table", 1) \
     X (KNOB, "knob", 1) X (REQUIRE, "require", 1) X (ASSUME, "assume", 1) \
     X (SELECTION, "selection", 1) X (FACTS, "Facts", 1) X (BATCH, "Batch", 1) \
     X (RECORD, "Record", 1) X (RUNTIME, "Runtime", 1) X (UNPINNABLE, "Unpinnable", 1) \
@@ -37,6 +38,8 @@ struct dt_program {
     uint32_t n_modules;
     struct dt_module **file; /* [n_files] by the file of a span */
     uint32_t n_files;
+    struct dt_source *data; /* [n_data] files that table () reads */
+    uint32_t n_data;
     struct dt_module *main;
     uint32_t n_exprs;
     struct dt_func *selection;

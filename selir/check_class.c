@@ -61,6 +61,8 @@ static uint8_t scalar_type (const struct dt_module *m, const struct dt_expr *e)
         return DT_TYPE_INT;
     case DT_BUILTIN_BOOL:
         return DT_TYPE_BOOL;
+    case DT_BUILTIN_FLOAT:
+        return DT_TYPE_FLOAT;
     case DT_BUILTIN_STR:
         return DT_TYPE_ENUM;
     default:
@@ -100,7 +102,7 @@ static int check_field (struct dt_module *m, const struct dt_class *c, struct dt
         return bad_field (m, f, NULL, "this marker belongs elsewhere: inputs are fields of a Batch, Free is for a Record", err);
     f->type = scalar_type (m, f->marker == DT_MARK_FREE ? e->arg[1] : e);
     if (!f->type && (c->kind == DT_BASE_FACTS || f->marker == DT_MARK_FREE))
-        return bad_field (m, f, NULL, "its type is int, bool or str", err);
+        return bad_field (m, f, NULL, "its type is int, float, bool or str", err);
     return 0;
 }
 
@@ -184,6 +186,6 @@ int dt_check_program (struct dt_program *p, struct dt_err *err)
     for (i = 0; i < p->choice->n_fields; i++)
         if (!p->choice->field[i].type)
             return bad_field (p->choice->module, &p->choice->field[i], NULL,
-                              "a selection point is int, bool or str", err);
+                              "a selection point is int, float, bool or str", err);
     return 0;
 }

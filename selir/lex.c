@@ -27,6 +27,7 @@ static const char *const quoted[] = {
     [DT_TOK_DEDENT] = "the end of the block",
     [DT_TOK_NAME] = "a name",
     [DT_TOK_INT] = "an int",
+    [DT_TOK_FLOAT] = "a float",
     [DT_TOK_STR] = "a string",
 #define X(name, text) [DT_TOK_KW_##name] = "'" text "'",
     DT_KEYWORDS (X)

@@ -40,6 +40,7 @@ enum dt_tok {
     DT_TOK_DEDENT,
     DT_TOK_NAME,
     DT_TOK_INT,
+    DT_TOK_FLOAT,
     DT_TOK_STR,
 #define X(name, text) DT_TOK_KW_##name,
     DT_KEYWORDS (X)
@@ -53,7 +54,8 @@ struct dt_token {
     uint8_t kind;
     struct dt_span at;
     const char *text; /* NAME, STR: the name or the value, terminated */
-    int64_t value;    /* INT */
+    int64_t value;    /* INT; FLOAT: the bits of the double.  The int 2**63, which may follow
+                         a minus only, is INT64_MIN */
 };
 
 /* All tokens, ended by END, allocated in `arena`.

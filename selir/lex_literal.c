@@ -1,9 +1,12 @@
 /* selir/lex_literal.c - numbers and strings. */
 #include <ctype.h>
+#include <locale.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/buf.h"
 #include "selir/lex.h"
+#include "selir/op.h"
 #include "selir/refuse.h"
 
 static int bad (struct dt_lexer *l, struct dt_span at, const char *advice, const char *what)
@@ -16,6 +19,7 @@ static int digit_value (int c)
     return isdigit (c) ? c - '0' : c >= 'a' && c <= 'z' ? c - 'a' + 10 : c >= 'A' && c <= 'Z' ? c - 'A' + 10 : 99;
 }
 
+/* Does a fraction or an exponent follow? */
 static int is_float_tail (const struct dt_lexer *l)
 {
     int c = dt_lexer_peek (l, 0), d = dt_lexer_peek (l, 1);
@@ -26,8 +30,9 @@ static int is_float_tail (const struct dt_lexer *l)
            && ((d >= 0 && isdigit (d)) || ((d == '+' || d == '-') && dt_lexer_peek (l, 2) >= 0 && isdigit (dt_lexer_peek (l, 2))));
 }
 
-/* Digits of `base` with single underscores between them (and after a prefix). */
-static int digits (struct dt_lexer *l, struct dt_span at, int base, int after_prefix, uint64_t *ret)
+/* Digits of `base` with single underscores between them (and after a prefix).  What
+ * does not fit in 2**63 is only an error if an int is meant: *ret_over tells. */
+static int digits (struct dt_lexer *l, struct dt_span at, int base, int after_prefix, uint64_t *ret, int *ret_over)
 {
     uint64_t v = 0;
     int c, last = after_prefix ? '_' : 0, any = 0;
@@ -36,45 +41,98 @@ static int digits (struct dt_lexer *l, struct dt_span at, int base, int after_pr
         c = dt_lexer_peek (l, 0);
         if (c == '_') {
             if (last == '_' && (any || dt_lexer_peek (l, 1) == '_'))
-                return bad (l, at, NULL, "an int with two underscores in a row");
+                return bad (l, at, NULL, "a number with two underscores in a row");
         } else if (c >= 0 && digit_value (c) < base) {
-            if (__builtin_mul_overflow (v, (uint64_t)base, &v)
-                || __builtin_add_overflow (v, (uint64_t)digit_value (c), &v) || v > INT64_MAX)
-                return bad (l, at, "ints have 64 bits", "an int literal beyond 64 bits");
+            *ret_over |= __builtin_mul_overflow (v, (uint64_t)base, &v)
+                         || __builtin_add_overflow (v, (uint64_t)digit_value (c), &v) || v > (uint64_t)INT64_MAX + 1;
             any = 1;
         } else
             break;
         last = c;
     }
     if (!any || last == '_')
-        return bad (l, at, NULL, "a malformed int");
+        return bad (l, at, NULL, "a malformed number");
     *ret = v;
     return 0;
+}
+
+/* The double nearest to a decimal text, whatever the locale. */
+static int to_double (struct dt_lexer *l, const char *text, size_t n, double *ret)
+{
+    char *copy = dt_arena_strn (l->arena, text, n), *to = copy;
+    locale_t c = newlocale (LC_ALL_MASK, "C", (locale_t)0), was;
+    size_t i;
+
+    if (!copy || !c) {
+        if (c)
+            freelocale (c);
+        return dt_err_nomem (l->err);
+    }
+    for (i = 0; i < n; i++)
+        if (text[i] != '_')
+            *to++ = text[i];
+    *to = 0;
+    was = uselocale (c);
+    *ret = strtod (copy, NULL);
+    uselocale (was);
+    freelocale (c);
+    return 0;
+}
+
+/* [DIGITS][.[DIGITS]][e[+-]DIGITS], the part before the point read already. */
+static int real (struct dt_lexer *l, struct dt_token t, size_t from)
+{
+    uint64_t v;
+    double d = 0;
+    int over = 0, c, r;
+
+    if (dt_lexer_peek (l, 0) == '.') {
+        l->at++;
+        if ((c = dt_lexer_peek (l, 0)) >= 0 && (isdigit (c) || c == '_') && (r = digits (l, t.at, 10, 0, &v, &over)) < 0)
+            return r;
+    }
+    if (is_float_tail (l) && dt_lexer_peek (l, 0) != '.') {
+        l->at += dt_lexer_peek (l, 1) == '+' || dt_lexer_peek (l, 1) == '-' ? 2 : 1;
+        if ((r = digits (l, t.at, 10, 0, &v, &over)) < 0)
+            return r;
+    }
+    if ((r = to_double (l, l->src->text + from, l->at - from, &d)) < 0)
+        return r;
+    t.kind = DT_TOK_FLOAT;
+    t.value = dt_op_bits (d);
+    c = dt_lexer_peek (l, 0);
+    if (c == 'j' || c == 'J')
+        return dt_refuse (l->err, l->src, t.at, DT_REFUSE_COMPLEX);
+    if (c >= 0 && (isalnum (c) || c == '_' || c >= 0x80))
+        return bad (l, t.at, NULL, "a malformed number");
+    return dt_lexer_push (l, t);
 }
 
 int dt_lexer_number (struct dt_lexer *l)
 {
     struct dt_token t = { .kind = DT_TOK_INT, .at = dt_lexer_here (l) };
-    int c = dt_lexer_peek (l, 0), x = tolower (dt_lexer_peek (l, 1)), base, r;
+    int c = dt_lexer_peek (l, 0), x = tolower (dt_lexer_peek (l, 1)), base, over = 0, r;
     size_t from = l->at;
     uint64_t v = 0;
 
     if (c == '.')
-        return dt_refuse (l->err, l->src, t.at, DT_REFUSE_FLOAT);
+        return real (l, t, from);
     base = c != '0' ? 10 : x == 'x' ? 16 : x == 'o' ? 8 : x == 'b' ? 2 : 10;
     if (base != 10)
         l->at += 2;
-    if ((r = digits (l, t.at, base, base != 10, &v)) < 0)
+    if ((r = digits (l, t.at, base, base != 10, &v, &over)) < 0)
         return r;
     c = dt_lexer_peek (l, 0);
     if (base == 10 && is_float_tail (l))
-        return dt_refuse (l->err, l->src, t.at, DT_REFUSE_FLOAT);
+        return real (l, t, from);
     if (base == 10 && (c == 'j' || c == 'J'))
         return dt_refuse (l->err, l->src, t.at, DT_REFUSE_COMPLEX);
+    if (over)
+        return bad (l, t.at, "ints have 64 bits", "an int literal beyond 64 bits");
     if (base == 10 && l->src->text[from] == '0' && v != 0)
         return bad (l, t.at, "write 0o777 for an octal number", "an int that starts with 0");
     if (c >= 0 && (isalnum (c) || c == '_' || c >= 0x80))
-        return bad (l, t.at, NULL, "a malformed int");
+        return bad (l, t.at, NULL, "a malformed number");
     t.value = (int64_t)v;
     return dt_lexer_push (l, t);
 }

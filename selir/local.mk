@@ -20,7 +20,8 @@ libdtselir_la_SOURCES = \
 	selir/pass_select.c \
 	selir/range.c selir/range.h selir/range_int.h \
 	selir/simplify.c selir/simplify.h selir/simplify_int.h
-libdtselir_la_LIBADD = libdtvm.la libdtbase.la
+libdtselir_la_CFLAGS = $(AM_CFLAGS) $(JANSSON_CFLAGS)
+libdtselir_la_LIBADD = libdtvm.la $(JANSSON_LIBS) libdtbase.la
 
 # The front end: from source text to a graph.
 libdtselir_la_SOURCES += \
@@ -44,8 +45,12 @@ libdtselir_la_SOURCES += \
 	selir/spec_compare.c \
 	selir/spec_expr.c \
 	selir/spec_fold.c \
+	selir/spec_number.c \
 	selir/spec_op.c \
 	selir/spec_selir.c \
+	selir/spec_sort.c \
 	selir/spec_stmt.c \
+	selir/spec_table.c \
+	selir/spec_walk.c \
 	selir/specialise.c \
 	selir/value.c selir/value.h

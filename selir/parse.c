@@ -31,8 +31,7 @@ static const struct {
     { DT_TOK_KW_GLOBAL, DT_REFUSE_GLOBAL },    { DT_TOK_KW_NONLOCAL, DT_REFUSE_NONLOCAL },
     { DT_TOK_KW_ASYNC, DT_REFUSE_ASYNC },      { DT_TOK_KW_AWAIT, DT_REFUSE_AWAIT },
     { DT_TOK_KW_YIELD, DT_REFUSE_YIELD },      { DT_TOK_ELLIPSIS, DT_REFUSE_ELLIPSIS },
-    { DT_TOK_AT_EQ, DT_REFUSE_MATMUL },        { DT_TOK_DIV_EQ, DT_REFUSE_DIVIDE },
-    { DT_TOK_MUL, DT_REFUSE_STAR_EXPR },
+    { DT_TOK_AT_EQ, DT_REFUSE_MATMUL },        { DT_TOK_MUL, DT_REFUSE_STAR_EXPR },
 };
 
 int dt_parser_unexpected (struct dt_parser *p)
@@ -97,7 +96,7 @@ static uint8_t augmented (uint8_t kind)
         { DT_TOK_AND_EQ, DT_TOK_AMP },       { DT_TOK_OR_EQ, DT_TOK_BAR },
         { DT_TOK_XOR_EQ, DT_TOK_CARET },     { DT_TOK_POW_EQ, DT_TOK_POW },
         { DT_TOK_FLOORDIV_EQ, DT_TOK_FLOORDIV }, { DT_TOK_LSHIFT_EQ, DT_TOK_LSHIFT },
-        { DT_TOK_RSHIFT_EQ, DT_TOK_RSHIFT },
+        { DT_TOK_RSHIFT_EQ, DT_TOK_RSHIFT }, { DT_TOK_DIV_EQ, DT_TOK_DIV },
     };
     size_t i;
 

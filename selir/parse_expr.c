@@ -229,15 +229,20 @@ static int atom (struct dt_parser *p, struct dt_expr **ret)
         return string (p, ret);
     case DT_TOK_NAME:
     case DT_TOK_INT:
+        if (t->value == INT64_MIN)
+            return dt_diag (p->err, -DT_ESYNTAX, p->src, t->at, "ints have 64 bits", "an int literal beyond 64 bits");
+        /* fall through */
+    case DT_TOK_FLOAT:
     case DT_TOK_KW_TRUE:
     case DT_TOK_KW_FALSE:
     case DT_TOK_KW_NONE:
         if ((r = make (p, t->kind == DT_TOK_NAME ? DT_EXPR_NAME : t->kind == DT_TOK_INT ? DT_EXPR_INT
+                          : t->kind == DT_TOK_FLOAT ? DT_EXPR_FLOAT
                           : t->kind == DT_TOK_KW_NONE ? DT_EXPR_NONE : DT_EXPR_BOOL,
                        t->at, NULL, ret)) < 0)
             return r;
         (*ret)->s = t->text;
-        (*ret)->i = t->kind == DT_TOK_INT ? t->value : t->kind == DT_TOK_KW_TRUE;
+        (*ret)->i = t->kind == DT_TOK_INT || t->kind == DT_TOK_FLOAT ? t->value : t->kind == DT_TOK_KW_TRUE;
         p->token++;
         return 0;
     default:
@@ -245,12 +250,37 @@ static int atom (struct dt_parser *p, struct dt_expr **ret)
     }
 }
 
+/* lambda NAME: expression, which only key= takes. */
+static int lambda (struct dt_parser *p, struct dt_expr **ret)
+{
+    struct dt_span at = p->token->at;
+    struct dt_ptrs v = { 0 };
+    struct dt_expr *body;
+    struct dt_clause *c;
+    int r;
+
+    p->token++;
+    if (!(c = dt_arena_alloc (p->arena, sizeof *c)))
+        return dt_err_nomem (p->err);
+    if (!dt_parser_is (p, DT_TOK_NAME) || p->token[1].kind != DT_TOK_COLON)
+        return dt_diag (p->err, -DT_ESYNTAX, p->src, at, "write key=lambda x: ...", "a key takes one plain parameter");
+    if ((r = atom (p, &c->target)) < 0)
+        return r;
+    p->token++;
+    if ((r = dt_parse_expr (p, &body)) < 0 || (r = push (p, &v, body)) < 0
+        || (r = make (p, DT_EXPR_LAMBDA, at, &v, ret)) < 0)
+        return r;
+    (*ret)->clause = c;
+    (*ret)->n_clauses = 1;
+    return 0;
+}
+
 /* One argument of a call: appended to `v`, its keyword to `keys`. */
 static int argument (struct dt_parser *p, struct dt_ptrs *v, struct dt_ptrs *keys)
 {
     struct dt_span at = p->token->at;
     const char *key = NULL;
-    struct dt_expr *e;
+    struct dt_expr *e = NULL;
     int r;
 
     if (dt_parser_is (p, DT_TOK_MUL) || dt_parser_is (p, DT_TOK_POW))
@@ -259,7 +289,11 @@ static int argument (struct dt_parser *p, struct dt_ptrs *v, struct dt_ptrs *key
         key = p->token->text;
         p->token += 2;
     }
-    if ((r = dt_parse_expr (p, &e)) < 0)
+    if (key && strcmp (key, "key") == 0 && dt_parser_is (p, DT_TOK_KW_LAMBDA))
+        r = lambda (p, &e);
+    else
+        r = dt_parse_expr (p, &e);
+    if (r < 0)
         return r;
     if (!key && dt_parser_is (p, DT_TOK_KW_FOR)) {
         struct dt_ptrs elt = { 0 };
@@ -362,6 +396,13 @@ static int factor (struct dt_parser *p, struct dt_expr **ret)
         return make2 (p, DT_EXPR_BINARY, DT_TOK_POW, t->at, e, exponent, ret);
     }
     p->token++;
+    if (t->kind == DT_TOK_SUB && dt_parser_is (p, DT_TOK_INT) && p->token->value == INT64_MIN && p->token[1].kind != DT_TOK_POW) {
+        if ((r = make (p, DT_EXPR_INT, t->at, NULL, ret)) < 0)
+            return r;
+        (*ret)->i = p->token->value; /* -9223372036854775808 */
+        p->token++;
+        return 0;
+    }
     if ((r = dt_parser_enter (p)) < 0 || (r = factor (p, &e)) < 0)
         return r;
     dt_parser_leave (p);
@@ -400,8 +441,8 @@ static int binary (struct dt_parser *p, int least, struct dt_expr **ret)
     while ((s = strength (p->token->kind)) >= least && s > 0) {
         uint8_t op = p->token->kind;
 
-        if (op == DT_TOK_DIV || op == DT_TOK_AT)
-            return dt_refuse (p->err, p->src, p->token->at, op == DT_TOK_DIV ? DT_REFUSE_DIVIDE : DT_REFUSE_MATMUL);
+        if (op == DT_TOK_AT)
+            return dt_refuse (p->err, p->src, p->token->at, DT_REFUSE_MATMUL);
         p->token++;
         if ((r = binary (p, s + 1, &right)) < 0 || (r = make2 (p, DT_EXPR_BINARY, op, at, e, right, &e)) < 0)
             return r;

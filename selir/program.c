@@ -67,20 +67,49 @@ static int follow_all (struct loader *l, const struct dt_module *m)
     return 0;
 }
 
-static int copy_source (struct loader *l, struct dt_module *m, const struct dt_source *src)
+static int is_program (const struct dt_source *src)
+{
+    size_t n = strlen (src->name);
+
+    return n >= 3 && strcmp (src->name + n - 3, ".py") == 0;
+}
+
+static int copy_text (struct loader *l, struct dt_source *to, const struct dt_source *from)
 {
     struct dt_arena *a = &l->p->arena;
+
+    if (from->len > DT_SOURCE_MAX_BYTES)
+        return dt_err_set (l->err, -DT_ELIMIT, "file %s: larger than %u bytes", from->name, DT_SOURCE_MAX_BYTES);
+    to->len = from->len;
+    if (!(to->name = dt_arena_strf (a, "%s", from->name)) || !(to->text = dt_arena_strn (a, from->text, from->len)))
+        return dt_err_nomem (l->err);
+    return 0;
+}
+
+/* Data files are kept as they are; the call of table () reads one. */
+static int copy_data (struct loader *l)
+{
+    struct dt_program *p = l->p;
+    size_t i;
+    int r;
+
+    if (!(p->data = dt_arena_array (&p->arena, l->n, sizeof *p->data)))
+        return dt_err_nomem (l->err);
+    for (i = 1; i < l->n; i++)
+        if (!is_program (&l->source[i]) && (r = copy_text (l, &p->data[p->n_data++], &l->source[i])) < 0)
+            return r;
+    return 0;
+}
+
+static int copy_source (struct loader *l, struct dt_module *m, const struct dt_source *src)
+{
     size_t n = strlen (src->name);
 
     if (n < 4 || n > 255 || strcmp (src->name + n - 3, ".py") != 0 || strchr (src->name, '/'))
         return dt_err_set (l->err, -DT_EINPUT, "program file '%s': a name without folders that ends in .py is needed", src->name);
-    if (src->len > DT_SOURCE_MAX_BYTES)
-        return dt_err_set (l->err, -DT_ELIMIT, "program file %s: larger than %u bytes", src->name, DT_SOURCE_MAX_BYTES);
-    m->source.len = src->len;
-    if (!(m->source.name = dt_arena_strn (a, src->name, n)) || !(m->name = dt_arena_strn (a, src->name, n - 3))
-        || !(m->source.text = dt_arena_strn (a, src->text, src->len)))
+    if (!(m->name = dt_arena_strn (&l->p->arena, src->name, n - 3)))
         return dt_err_nomem (l->err);
-    return 0;
+    return copy_text (l, &m->source, src);
 }
 
 /* Parse a file, then the files that it imports, then check it.  At most
@@ -121,7 +150,7 @@ int dt_program_parse (const struct dt_source *source, size_t n_sources,
         r = dt_err_nomem (reterr);
         goto fail;
     }
-    if ((r = load (&l, 0)) < 0)
+    if ((r = copy_data (&l)) < 0 || (r = load (&l, 0)) < 0)
         goto fail;
     l.p->main = module[0];
     if ((r = dt_check_program (l.p, reterr)) < 0)

@@ -15,7 +15,8 @@
 #include "selir/graph.h"
 
 /* One file.  Borrowed.  `name` is what errors show and what `import NAME` of a
- * sibling finds ("attention.py"): no folder, ends in .py. */
+ * sibling finds ("attention.py"): no folder, ends in .py.  A file whose name ends
+ * otherwise is data: JSON that table ("NAME") reads. */
 struct dt_source {
     const char *name;
     const char *text;
@@ -39,9 +40,10 @@ const char *dt_program_family (const struct dt_program *p);
 /* A deployment's fact, for a field of the program's Facts record. */
 struct dt_fact {
     const char *name;
-    enum { DT_FACT_INT, DT_FACT_BOOL, DT_FACT_STR } kind;
+    enum { DT_FACT_INT, DT_FACT_BOOL, DT_FACT_STR, DT_FACT_FLOAT } kind;
     int64_t i;
     const char *s;
+    double d; /* FLOAT */
 };
 
 /* Evaluate the program on the facts: loops unrolled, calls inlined, everything

@@ -7,14 +7,12 @@
 
 /* Columns: name, the construct, the advice. */
 #define DT_REFUSALS(X) \
-    X (FLOAT, "a float", "use integer arithmetic; scale the value if it has a fraction") \
-    X (DIVIDE, "'/', which gives a float,", "use '//' for whole numbers, or -(-a // b) to round up") \
-    X (COMPLEX, "a complex number", "use integers") \
+    X (COMPLEX, "a complex number", "use ints and floats") \
     X (FSTRING, "an f-string", "use a plain string: messages are static") \
     X (BYTES, "a bytes literal", "use a plain string") \
     X (ELLIPSIS, "'...'", "write 'pass' for an empty body") \
     X (WALRUS, "':='", "assign in a statement of its own, before this one") \
-    X (LAMBDA, "a lambda", "write a function with def at module level") \
+    X (LAMBDA, "a lambda other than key=lambda x: ...", "write a function with def at module level") \
     X (WHILE, "a while loop", "use 'for i in range (bound)' with a static bound, and break") \
     X (TRY, "try", "test for the condition with if before the operation") \
     X (WITH, "with", "a program opens nothing; remove it") \

@@ -12,6 +12,7 @@
 #ifndef DT_SELIR_SPEC_H
 #define DT_SELIR_SPEC_H
 
+#include "selir/range.h"
 #include "selir/value.h"
 
 #define DT_RAISED 1
@@ -37,6 +38,7 @@ struct dt_spec {
     struct dt_value **global;       /* [file][global]        */
     struct dt_value facts;          /* the Facts record      */
     uint32_t *span_of;              /* [n_exprs] index into the graph's spans, 0: none yet */
+    struct dt_ranges *ranges;       /* of the graph so far; NULL: none asked yet */
     uint32_t calls, depth, unrolled, steps;
 };
 
@@ -68,6 +70,33 @@ int dt_spec_usable (struct dt_spec *s, const struct dt_expr *e, struct dt_value 
 /* Name a node after its first binding. */
 int dt_spec_name (struct dt_spec *s, struct dt_value v, const char *local);
 
+/* --- spec_number.c: one operation of the graph on numbers ---------------------------- */
+/* Folded where the operands are static; a fault then is the program's. */
+int dt_spec_arith (struct dt_spec *s, const struct dt_expr *e, uint8_t op, uint8_t type, const struct dt_value *arg,
+                   int n, struct dt_value *ret);
+int dt_spec_float (struct dt_spec *s, const struct dt_expr *e, struct dt_value v, const char *what, struct dt_value *ret);
+int dt_spec_round (struct dt_spec *s, const struct dt_expr *e, uint8_t op, struct dt_value v, const char *what,
+                   struct dt_value *ret); /* FTOI or FROUND; ints stay */
+int dt_spec_convert (struct dt_spec *s, const struct dt_expr *e, uint32_t builtin, struct dt_value v,
+                     struct dt_value *ret); /* int, float, f32, round */
+/* a < b (`strict`) or a <= b of numbers; a == b of numbers. */
+int dt_spec_less (struct dt_spec *s, const struct dt_expr *e, int strict, struct dt_value a, struct dt_value b,
+                  struct dt_value *ret);
+int dt_spec_equal_numbers (struct dt_spec *s, const struct dt_expr *e, struct dt_value a, struct dt_value b,
+                           struct dt_value *ret);
+int dt_spec_power (struct dt_spec *s, const struct dt_expr *e, struct dt_value a, struct dt_value b, struct dt_value *ret);
+int dt_spec_never_nan (const struct dt_spec *s, struct dt_value v); /* 0: it may be */
+/* The range of an int that may depend on inputs. */
+int dt_spec_limits (struct dt_spec *s, struct dt_value v, int64_t *ret_lo, int64_t *ret_hi);
+
+/* --- spec_walk.c: what loops walk over ------------------------------------------------ */
+int dt_spec_range (struct dt_spec *s, const struct dt_expr *e, struct dt_value *v, uint32_t n, struct dt_value *ret);
+int dt_spec_walkable (struct dt_value v);  /* a collection, or a BOUNDED range */
+uint64_t dt_spec_turns (struct dt_value v); /* at most */
+/* Element k, and where (a bool) there is one. */
+int dt_spec_turn (struct dt_spec *s, const struct dt_expr *e, struct dt_value over, uint64_t k, struct dt_value *ret,
+                  struct dt_value *ret_where);
+
 /* --- spec_op.c: operators ---------------------------------------------------------- */
 int dt_spec_int (struct dt_spec *s, const struct dt_expr *e, struct dt_value v, const char *what, struct dt_value *ret);
 int dt_spec_truth (struct dt_spec *s, const struct dt_expr *e, struct dt_value v, struct dt_value *ret);
@@ -78,6 +107,8 @@ int dt_spec_binary (struct dt_spec *s, const struct dt_expr *e, uint8_t op, stru
 int dt_spec_equal (struct dt_spec *s, const struct dt_expr *e, struct dt_value a, struct dt_value b, struct dt_value *ret);
 int dt_spec_compare (struct dt_spec *s, const struct dt_expr *e, uint8_t op, struct dt_value a, struct dt_value b,
                      struct dt_value *ret);
+int dt_spec_order (struct dt_spec *s, const struct dt_expr *e, int strict, struct dt_value a, struct dt_value b,
+                   struct dt_value *ret); /* a < b or a <= b */
 int dt_spec_index (struct dt_spec *s, const struct dt_expr *e, struct dt_value base, struct dt_value index,
                    struct dt_value *ret);
 
@@ -96,6 +127,9 @@ int dt_spec_comprehension (struct dt_spec *s, const struct dt_expr *e, struct dt
 /* A new dict of n pairs of which later ones replace earlier ones. */
 int dt_spec_dict (struct dt_spec *s, const struct dt_expr *e, const struct dt_value *pair, uint32_t n, struct dt_value *ret);
 
+/* What a lambda gives for v. */
+int dt_spec_apply (struct dt_spec *s, const struct dt_expr *lambda, struct dt_value v, struct dt_value *ret);
+
 /* --- spec_call.c: calls ------------------------------------------------------------ */
 int dt_spec_call (struct dt_spec *s, const struct dt_expr *e, struct dt_value *ret);
 int dt_spec_run (struct dt_spec *s, const struct dt_expr *e, const struct dt_closure *f, struct dt_value *arg,
@@ -105,6 +139,10 @@ int dt_spec_builtin (struct dt_spec *s, const struct dt_expr *e, uint32_t builti
 int dt_spec_fold (struct dt_spec *s, const struct dt_expr *e, uint32_t builtin, struct dt_value *ret); /* min max sum any all */
 /* Whether an argument is there by keyword (-1: none), else its index in e->arg. */
 int dt_spec_keyword (const struct dt_expr *e, const char *key);
+int dt_spec_sorted (struct dt_spec *s, const struct dt_expr *e, struct dt_value v, struct dt_value *ret); /* spec_sort.c */
+int dt_spec_key (struct dt_spec *s, const struct dt_expr *e, const struct dt_expr **ret); /* key=lambda..., or NULL */
+/* --- spec_table.c: data files ------------------------------------------------------- */
+int dt_spec_table (struct dt_spec *s, const struct dt_expr *e, struct dt_value *ret);
 /* --- spec_selir.c: knob, require, assume, domains ---------------------------------- */
 int dt_spec_knob (struct dt_spec *s, const struct dt_expr *e, struct dt_value *ret);
 int dt_spec_condition (struct dt_spec *s, const struct dt_expr *e, uint8_t kind);

@@ -117,6 +117,8 @@ int dt_spec_id (struct dt_spec *s, const struct dt_expr *e, struct dt_value v, u
         return dt_graph_const (s->g, DT_TYPE_INT, v.i, ret, s->err);
     case DT_VALUE_BOOL:
         return dt_graph_const (s->g, DT_TYPE_BOOL, v.i, ret, s->err);
+    case DT_VALUE_FLOAT:
+        return dt_graph_const (s->g, DT_TYPE_FLOAT, v.i, ret, s->err);
     default:
         if ((r = dt_spec_enum (s, e, v, &member)) < 0)
             return r;
@@ -293,6 +295,8 @@ int dt_spec_merge (struct dt_spec *s, const struct dt_expr *e, struct dt_value c
         return merge_bool (s, e, c, a, b, ret);
     if (dt_value_is_int (a) && dt_value_is_int (b))
         return dt_spec_node (s, e, DT_OP_SELECT, DT_TYPE_INT, arg, 3, ret);
+    if (dt_value_is_float (a) && dt_value_is_float (b))
+        return dt_spec_node (s, e, DT_OP_SELECT, DT_TYPE_FLOAT, arg, 3, ret);
     if (dt_value_is_enum (a) && dt_value_is_enum (b))
         return dt_spec_node (s, e, DT_OP_SELECT, DT_TYPE_ENUM, arg, 3, ret);
     if (same_shape (a, b))
@@ -300,17 +304,25 @@ int dt_spec_merge (struct dt_spec *s, const struct dt_expr *e, struct dt_value c
     return conflict (s, a, b, ret);
 }
 
+/* What to write where two types meet. */
+static const char *meeting_advice (const struct dt_conflict *c)
+{
+    int of_float = strcmp (c->a, "float") == 0 || strcmp (c->b, "float") == 0;
+    int of_int = strcmp (c->a, "int") == 0 || strcmp (c->b, "int") == 0;
+    int of_bool = strcmp (c->a, "bool") == 0 || strcmp (c->b, "bool") == 0;
+
+    if (of_float && (of_int || of_bool))
+        return "write float (...) around the other, or 2.0 for 2, so that both are alike";
+    if (of_int && of_bool)
+        return "write int (...) around the bool, or compare the int, so that both are alike";
+    return "make it the same type and length on every path";
+}
+
 int dt_spec_usable (struct dt_spec *s, const struct dt_expr *e, struct dt_value v)
 {
-    int numbers;
-
     if (v.kind != DT_VALUE_CONFLICT)
         return 0;
-    numbers = (strcmp (v.conflict->a, "int") == 0 && strcmp (v.conflict->b, "bool") == 0)
-              || (strcmp (v.conflict->a, "bool") == 0 && strcmp (v.conflict->b, "int") == 0);
-    return dt_spec_error (s, -DT_ESYNTAX, e->at,
-                          numbers ? "write int (...) around the bool, or compare the int, so that both are alike"
-                                  : "make it the same type and length on every path",
+    return dt_spec_error (s, -DT_ESYNTAX, e->at, meeting_advice (v.conflict),
                           "this is %s on one path and %s on another, and inputs decide which", v.conflict->a, v.conflict->b);
 }
 

@@ -49,7 +49,7 @@ static int element (struct dt_spec *s, const struct walk *w, uint32_t i, struct 
 static int clause_from (struct dt_spec *s, const struct walk *w, uint32_t i, struct dt_value where)
 {
     const struct dt_clause *c = &w->comp->clause[i];
-    struct dt_value over;
+    struct dt_value over, item, is, path = s->path, inner;
     uint64_t k;
     int r;
 
@@ -57,14 +57,32 @@ static int clause_from (struct dt_spec *s, const struct walk *w, uint32_t i, str
         return w->each (s, w->comp, where, w->ctx);
     if ((r = dt_spec_eval (s, c->iter, &over)) != 0)
         return r;
-    if (!dt_value_iterable (over))
+    if (!dt_spec_walkable (over))
         return dt_spec_error (s, -DT_ESYNTAX, c->iter->at, "loop over a tuple, list, dict or range",
                               "cannot loop over %s", dt_value_type (over));
-    for (k = 0; k < dt_value_count (over); k++)
-        if ((r = dt_spec_unroll (s, 1, c->iter->at)) < 0 || (r = dt_spec_assign (s, c->target, dt_value_at (over, k))) != 0
-            || (r = element (s, w, i, where)) != 0)
-            return r;
-    return 0;
+    for (k = 0; k < dt_spec_turns (over); k++) {
+        if ((r = dt_spec_unroll (s, 1, c->iter->at)) < 0 || (r = dt_spec_turn (s, c->iter, over, k, &item, &is)) != 0
+            || (r = dt_spec_and (s, c->iter, where, is, &inner)) < 0 || (r = dt_spec_and (s, c->iter, path, is, &s->path)) < 0)
+            break;
+        if ((r = dt_spec_assign (s, c->target, item)) == 0)
+            r = element (s, w, i, inner);
+        s->path = path;
+        if (r == DT_RAISED && is.kind == DT_VALUE_NODE)
+            r = 0; /* where there is such a turn */
+        if (r != 0)
+            break;
+    }
+    s->path = path;
+    return k < dt_spec_turns (over) ? r : 0;
+}
+
+int dt_spec_apply (struct dt_spec *s, const struct dt_expr *lambda, struct dt_value v, struct dt_value *ret)
+{
+    int r;
+
+    if ((r = dt_spec_assign (s, lambda->clause[0].target, v)) != 0)
+        return r;
+    return dt_spec_eval (s, lambda->arg[0], ret);
 }
 
 int dt_spec_each (struct dt_spec *s, const struct dt_expr *comp, dt_each_f each, void *ctx)
@@ -139,12 +157,12 @@ int dt_spec_comprehension (struct dt_spec *s, const struct dt_expr *e, struct dt
 
 static int check_key (struct dt_spec *s, const struct dt_expr *e, struct dt_value key)
 {
-    int scalar = key.kind == DT_VALUE_NONE || key.kind == DT_VALUE_BOOL || key.kind == DT_VALUE_INT
-                 || key.kind == DT_VALUE_STR || key.kind == DT_VALUE_TUPLE;
+    int scalar = key.kind == DT_VALUE_NONE || dt_value_is_static_number (key) || key.kind == DT_VALUE_STR
+                 || key.kind == DT_VALUE_TUPLE;
 
     if (scalar && dt_value_is_static (key))
         return 0;
-    return dt_spec_error (s, -DT_ESYNTAX, e->at, "use ints, bools, strings, None or tuples of them that no input decides",
+    return dt_spec_error (s, -DT_ESYNTAX, e->at, "use numbers, strings, None or tuples of them that no input decides",
                           "%s cannot be a key of a dict here", dt_value_type (key));
 }
 

@@ -3,39 +3,9 @@
 
 #include "selir/spec.h"
 
-static int is_number (struct dt_value v)
-{
-    return dt_value_is_int (v) || dt_value_is_bool (v);
-}
-
-static int is_static_number (struct dt_value v)
-{
-    return v.kind == DT_VALUE_INT || v.kind == DT_VALUE_BOOL;
-}
-
 static int is_sequence (struct dt_value v)
 {
     return v.kind == DT_VALUE_TUPLE || v.kind == DT_VALUE_LIST;
-}
-
-static int equal_numbers (struct dt_spec *s, const struct dt_expr *e, struct dt_value a, struct dt_value b,
-                          struct dt_value *ret)
-{
-    struct dt_value arg[] = { a, b };
-    int r;
-
-    if (is_static_number (a) && is_static_number (b)) {
-        *ret = DT_V_BOOL (a.i == b.i);
-        return 0;
-    }
-    if (!(dt_value_is_bool (a) && dt_value_is_bool (b))
-        && ((r = dt_spec_int (s, e, a, "==", &arg[0])) < 0 || (r = dt_spec_int (s, e, b, "==", &arg[1])) < 0))
-        return r;
-    if (arg[0].kind == DT_VALUE_NODE && arg[1].kind == DT_VALUE_NODE && arg[0].node == arg[1].node) {
-        *ret = DT_V_BOOL (1);
-        return 0;
-    }
-    return dt_spec_node (s, e, DT_OP_EQ, DT_TYPE_BOOL, arg, 2, ret);
 }
 
 static int equal_enums (struct dt_spec *s, const struct dt_expr *e, struct dt_value a, struct dt_value b,
@@ -75,14 +45,14 @@ int dt_spec_equal (struct dt_spec *s, const struct dt_expr *e, struct dt_value a
 
     if ((r = dt_spec_step (s, 1, e->at)) < 0 || (r = dt_spec_usable (s, e, a)) < 0 || (r = dt_spec_usable (s, e, b)) < 0)
         return r;
-    if (is_number (a) && is_number (b))
-        return equal_numbers (s, e, a, b, ret);
+    if (dt_value_is_number (a) && dt_value_is_number (b))
+        return dt_spec_equal_numbers (s, e, a, b, ret);
     if (dt_value_is_enum (a) && dt_value_is_enum (b))
         return equal_enums (s, e, a, b, ret);
     if (is_sequence (a) && a.kind == b.kind && a.seq->n == b.seq->n)
         return equal_items (s, e, a, b, ret);
     if ((a.kind == b.kind && !is_sequence (a)) || a.kind >= DT_VALUE_ITER || b.kind >= DT_VALUE_ITER) {
-        if ((is_number (a) || dt_value_is_enum (a)) && (is_number (b) || dt_value_is_enum (b))) {
+        if ((dt_value_is_number (a) || dt_value_is_enum (a)) && (dt_value_is_number (b) || dt_value_is_enum (b))) {
             *ret = DT_V_BOOL (0);
             return 0;
         }
@@ -93,30 +63,44 @@ int dt_spec_equal (struct dt_spec *s, const struct dt_expr *e, struct dt_value a
     return 0;
 }
 
-/* a < b (`strict`) or a <= b. */
-static int order (struct dt_spec *s, const struct dt_expr *e, int strict, struct dt_value a, struct dt_value b,
-                  struct dt_value *ret)
+/* Lexicographic: the first elements that differ decide, else the lengths. */
+static int order_items (struct dt_spec *s, const struct dt_expr *e, int strict, struct dt_value a, struct dt_value b,
+                        struct dt_value *ret)
 {
-    struct dt_value arg[] = { a, b };
+    uint32_t n = a.seq->n < b.seq->n ? a.seq->n : b.seq->n;
+    struct dt_value less = DT_V_BOOL (strict ? a.seq->n < b.seq->n : a.seq->n <= b.seq->n), same, one;
     int r;
 
+    while (n-- > 0) {
+        if ((r = dt_spec_equal (s, e, a.seq->item[n], b.seq->item[n], &same)) != 0)
+            return r;
+        if (same.kind == DT_VALUE_BOOL && same.i)
+            continue;
+        if ((r = dt_spec_order (s, e, strict, a.seq->item[n], b.seq->item[n], &one)) != 0
+            || (r = dt_spec_merge (s, e, same, less, one, &less)) < 0)
+            return r;
+    }
+    *ret = less;
+    return 0;
+}
+
+int dt_spec_order (struct dt_spec *s, const struct dt_expr *e, int strict, struct dt_value a, struct dt_value b,
+                   struct dt_value *ret)
+{
+    int r;
+
+    if ((r = dt_spec_step (s, 1, e->at)) < 0 || (r = dt_spec_usable (s, e, a)) < 0 || (r = dt_spec_usable (s, e, b)) < 0)
+        return r;
+    if (dt_value_is_number (a) && dt_value_is_number (b))
+        return dt_spec_less (s, e, strict, a, b, ret);
     if (a.kind == DT_VALUE_STR && b.kind == DT_VALUE_STR) { /* by code point, which is by byte in UTF-8 */
         *ret = DT_V_BOOL (strict ? strcmp (a.s, b.s) < 0 : strcmp (a.s, b.s) <= 0);
         return 0;
     }
-    if (!is_number (a) || !is_number (b)) {
-        if ((r = dt_spec_usable (s, e, a)) < 0 || (r = dt_spec_usable (s, e, b)) < 0)
-            return r;
-        return dt_spec_error (s, -DT_ESYNTAX, e->at, "compare ints, or static strings", "cannot order %s and %s",
-                              dt_value_type (a), dt_value_type (b));
-    }
-    if (is_static_number (a) && is_static_number (b)) {
-        *ret = DT_V_BOOL (strict ? a.i < b.i : a.i <= b.i);
-        return 0;
-    }
-    if ((r = dt_spec_int (s, e, a, "<", &arg[0])) < 0 || (r = dt_spec_int (s, e, b, "<", &arg[1])) < 0)
-        return r;
-    return dt_spec_node (s, e, strict ? DT_OP_LT : DT_OP_LE, DT_TYPE_BOOL, arg, 2, ret);
+    if (is_sequence (a) && a.kind == b.kind)
+        return order_items (s, e, strict, a, b, ret);
+    return dt_spec_error (s, -DT_ESYNTAX, e->at, "compare numbers, static strings, or tuples of them", "cannot order %s and %s",
+                          dt_value_type (a), dt_value_type (b));
 }
 
 /* A value that depends on inputs, in a range: two bounds and a remainder. */
@@ -133,8 +117,8 @@ static int in_range (struct dt_spec *s, const struct dt_expr *e, struct dt_value
     }
     lo = dt_value_at (all, step > 0 ? 0 : range->n - 1);
     hi = dt_value_at (all, step > 0 ? range->n - 1 : 0);
-    if ((r = dt_spec_int (s, e, v, "'in'", &v)) < 0 || (r = order (s, e, 0, lo, v, &c)) < 0
-        || (r = order (s, e, 0, v, hi, ret)) < 0 || (r = dt_spec_and (s, e, c, *ret, ret)) < 0)
+    if ((r = dt_spec_int (s, e, v, "'in'", &v)) < 0 || (r = dt_spec_order (s, e, 0, lo, v, &c)) < 0
+        || (r = dt_spec_order (s, e, 0, v, hi, ret)) < 0 || (r = dt_spec_and (s, e, c, *ret, ret)) < 0)
         return r;
     if (step == 1 || step == -1 || step == INT64_MIN)
         return 0;
@@ -148,6 +132,23 @@ static int in_range (struct dt_spec *s, const struct dt_expr *e, struct dt_value
     return dt_spec_and (s, e, *ret, c, ret);
 }
 
+/* In a range whose bounds depend on inputs: between them, if it counts in ones. */
+static int in_bounded (struct dt_spec *s, const struct dt_expr *e, struct dt_value v, const struct dt_bounded *b,
+                       struct dt_value *ret)
+{
+    struct dt_value from;
+    int up = b->step > 0, r;
+
+    if (b->step != 1 && b->step != -1)
+        return dt_spec_error (s, -DT_ESYNTAX, e->at, "compare with its bounds, and test the remainder",
+                              "'in' with a range whose bound depends on inputs and whose step is not 1");
+    if ((r = dt_spec_int (s, e, v, "'in'", &v)) < 0
+        || (r = dt_spec_less (s, e, 0, up ? b->start : v, up ? v : b->start, &from)) != 0
+        || (r = dt_spec_less (s, e, 1, up ? v : b->stop, up ? b->stop : v, ret)) != 0)
+        return r;
+    return dt_spec_and (s, e, from, *ret, ret);
+}
+
 static int contains (struct dt_spec *s, const struct dt_expr *e, struct dt_value v, struct dt_value in, struct dt_value *ret)
 {
     struct dt_value any = DT_V_BOOL (0), one;
@@ -158,8 +159,10 @@ static int contains (struct dt_spec *s, const struct dt_expr *e, struct dt_value
         *ret = DT_V_BOOL (strstr (in.s, v.s) != NULL);
         return 0;
     }
-    if (in.kind == DT_VALUE_RANGE && v.kind == DT_VALUE_NODE && v.type != DT_TYPE_ENUM)
+    if (in.kind == DT_VALUE_RANGE && v.kind == DT_VALUE_NODE && (v.type == DT_TYPE_INT || v.type == DT_TYPE_BOOL))
         return in_range (s, e, v, in.range, ret);
+    if (in.kind == DT_VALUE_BOUNDED)
+        return in_bounded (s, e, v, in.bounded, ret);
     if (!dt_value_iterable (in) || in.kind == DT_VALUE_ITER)
         return dt_spec_error (s, -DT_ESYNTAX, e->at, "use a tuple, list, dict or range", "'in' cannot search %s",
                               dt_value_type (in));
@@ -190,13 +193,13 @@ int dt_spec_compare (struct dt_spec *s, const struct dt_expr *e, uint8_t op, str
 
     switch (op) {
     case DT_TOK_LT:
-        return order (s, e, 1, a, b, ret);
+        return dt_spec_order (s, e, 1, a, b, ret);
     case DT_TOK_LE:
-        return order (s, e, 0, a, b, ret);
+        return dt_spec_order (s, e, 0, a, b, ret);
     case DT_TOK_GT:
-        return order (s, e, 1, b, a, ret);
+        return dt_spec_order (s, e, 1, b, a, ret);
     case DT_TOK_GE:
-        return order (s, e, 0, b, a, ret);
+        return dt_spec_order (s, e, 0, b, a, ret);
     case DT_TOK_EQ:
         return dt_spec_equal (s, e, a, b, ret);
     case DT_TOK_KW_IN:
@@ -213,7 +216,7 @@ int dt_spec_compare (struct dt_spec *s, const struct dt_expr *e, uint8_t op, str
 /* --- indexing -------------------------------------------------------------------------- */
 
 /* One of the elements, chosen by a value that inputs decide; an error where none
- * is.  key[i] NULL-like for sequences: then element i answers to i and i - n. */
+ * is.  Element i of a sequence answers to i and i - n. */
 static int choose (struct dt_spec *s, const struct dt_expr *e, struct dt_value base, struct dt_value index,
                    struct dt_value *ret)
 {

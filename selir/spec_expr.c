@@ -83,7 +83,7 @@ static int attribute (struct dt_spec *s, const struct dt_expr *e, struct dt_valu
         *ret = (struct dt_value){ .kind = DT_VALUE_BUILTIN, .i = k };
         return 0;
     }
-    return dt_spec_error (s, -DT_ESYNTAX, e->at, "records have the fields of their class, and nothing else has any",
+    return dt_spec_error (s, -DT_ESYNTAX, e->at, "records have the fields of their class, and nothing else has fields or methods",
                           "%s has no '%s'", dt_value_type (v), e->s);
 }
 
@@ -258,6 +258,9 @@ static int dispatch (struct dt_spec *s, const struct dt_expr *e, struct dt_value
     case DT_EXPR_INT:
         *ret = DT_V_INT (e->i);
         return 0;
+    case DT_EXPR_FLOAT:
+        *ret = DT_V_FLOAT (e->i);
+        return 0;
     case DT_EXPR_BOOL:
         *ret = DT_V_BOOL (e->i);
         return 0;
@@ -285,6 +288,8 @@ static int dispatch (struct dt_spec *s, const struct dt_expr *e, struct dt_value
         return comparison (s, e, ret);
     case DT_EXPR_GENEXP:
         return dt_refuse (s->err, &s->p->file[e->at.file]->source, e->at, DT_REFUSE_UNPARENTHESISED_GEN);
+    case DT_EXPR_LAMBDA:
+        return dt_refuse (s->err, &s->p->file[e->at.file]->source, e->at, DT_REFUSE_LAMBDA);
     case DT_EXPR_LISTCOMP: case DT_EXPR_DICTCOMP:
         return dt_spec_comprehension (s, e, ret);
     default:

@@ -13,8 +13,29 @@ static const struct {
     { DT_TOK_MOD, DT_OP_MOD, "%" },        { DT_TOK_LSHIFT, DT_OP_LSHIFT, "<<" },
     { DT_TOK_RSHIFT, DT_OP_RSHIFT, ">>" }, { DT_TOK_AMP, DT_OP_BITAND, "&" },
     { DT_TOK_BAR, DT_OP_BITOR, "|" },      { DT_TOK_CARET, DT_OP_BITXOR, "^" },
-    { DT_TOK_POW, DT_OP_COUNT, "**" },
+    { DT_TOK_DIV, DT_OP_IDIV, "/" },       { DT_TOK_POW, DT_OP_IPOW, "**" },
 };
+
+/* The float's operation for an int's; 0: there is none. */
+static uint8_t float_op (uint8_t op)
+{
+    switch (op) {
+    case DT_OP_ADD:
+        return DT_OP_FADD;
+    case DT_OP_SUB:
+        return DT_OP_FSUB;
+    case DT_OP_MUL:
+        return DT_OP_FMUL;
+    case DT_OP_FLOORDIV:
+        return DT_OP_FFLOORDIV;
+    case DT_OP_MOD:
+        return DT_OP_FMOD;
+    case DT_OP_IDIV:
+        return DT_OP_FDIV;
+    default:
+        return 0;
+    }
+}
 
 static size_t find_op (uint8_t token)
 {
@@ -23,25 +44,6 @@ static size_t find_op (uint8_t token)
     for (i = 0; ops[i].token != token; i++)
         ;
     return i;
-}
-
-static const char *fault_text (enum dt_fault f)
-{
-    return f == DT_FAULT_ZERO_DIVISION ? "division by zero" : f == DT_FAULT_VALUE ? "negative shift count"
-                                                                                  : "an int leaves 64 bits";
-}
-
-int dt_spec_int (struct dt_spec *s, const struct dt_expr *e, struct dt_value v, const char *what, struct dt_value *ret)
-{
-    if (dt_value_is_int (v))
-        *ret = v;
-    else if (v.kind == DT_VALUE_BOOL)
-        *ret = DT_V_INT (v.i);
-    else if (dt_value_is_bool (v))
-        return dt_spec_node (s, e, DT_OP_INT, DT_TYPE_INT, &v, 1, ret);
-    else
-        return dt_spec_error (s, -DT_ESYNTAX, e->at, NULL, "%s takes ints, not %s", what, dt_value_type (v));
-    return 0;
 }
 
 /* A str or None that inputs decide is false where it is None or "". */
@@ -70,6 +72,9 @@ int dt_spec_truth (struct dt_spec *s, const struct dt_expr *e, struct dt_value v
     case DT_VALUE_INT:
         *ret = DT_V_BOOL (v.i != 0);
         return 0;
+    case DT_VALUE_FLOAT:
+        *ret = DT_V_BOOL (dt_op_double (v.i) != 0);
+        return 0;
     case DT_VALUE_NONE:
     case DT_VALUE_STR:
         *ret = DT_V_BOOL (v.kind == DT_VALUE_STR && v.s[0] != 0);
@@ -80,67 +85,35 @@ int dt_spec_truth (struct dt_spec *s, const struct dt_expr *e, struct dt_value v
     case DT_VALUE_NODE:
         if (v.type == DT_TYPE_INT)
             return dt_spec_node (s, e, DT_OP_BOOL, DT_TYPE_BOOL, &v, 1, ret);
+        if (v.type == DT_TYPE_FLOAT)
+            return dt_spec_node (s, e, DT_OP_FBOOL, DT_TYPE_BOOL, &v, 1, ret);
         if (v.type == DT_TYPE_ENUM)
             return enum_truth (s, e, v, ret);
         *ret = v;
         return 0;
     case DT_VALUE_CONFLICT:
         return dt_spec_usable (s, e, v);
+    case DT_VALUE_BOUNDED:
+        return dt_spec_error (s, -DT_ESYNTAX, e->at, "compare its bounds", "the truth of a range whose bound depends on inputs");
     default:
         *ret = DT_V_BOOL (1);
         return 0;
     }
 }
 
-static int arithmetic (struct dt_spec *s, const struct dt_expr *e, uint8_t op, const struct dt_value *arg, int n,
-                       struct dt_value *ret)
-{
-    enum dt_fault fault;
-    int64_t v;
-
-    if (arg[0].kind == DT_VALUE_NODE || (n > 1 && arg[1].kind == DT_VALUE_NODE))
-        return dt_spec_node (s, e, op, DT_TYPE_INT, arg, n, ret);
-    fault = dt_op_eval (op, arg[0].i, n > 1 ? arg[1].i : 0, 0, &v);
-    if (fault != DT_FAULT_NONE)
-        return dt_spec_fault (s, e, fault, fault_text (fault));
-    *ret = DT_V_INT (v);
-    return 0;
-}
-
-static int is_number (struct dt_value v)
-{
-    return dt_value_is_int (v) || dt_value_is_bool (v);
-}
-
 int dt_spec_unary (struct dt_spec *s, const struct dt_expr *e, uint8_t op, struct dt_value a, struct dt_value *ret)
 {
     int r;
 
+    if (dt_value_is_float (a) && op != DT_TOK_TILDE) {
+        *ret = a;
+        return op == DT_TOK_ADD ? 0 : dt_spec_arith (s, e, DT_OP_FNEG, DT_TYPE_FLOAT, &a, 1, ret);
+    }
     if ((r = dt_spec_int (s, e, a, op == DT_TOK_SUB ? "'-'" : op == DT_TOK_ADD ? "'+'" : "'~'", &a)) < 0)
         return r;
     if (op != DT_TOK_ADD)
-        return arithmetic (s, e, op == DT_TOK_SUB ? DT_OP_NEG : DT_OP_INVERT, &a, 1, ret);
+        return dt_spec_arith (s, e, op == DT_TOK_SUB ? DT_OP_NEG : DT_OP_INVERT, DT_TYPE_INT, &a, 1, ret);
     *ret = a;
-    return 0;
-}
-
-static int power (struct dt_spec *s, const struct dt_expr *e, struct dt_value a, struct dt_value b, struct dt_value *ret)
-{
-    int64_t v = 1, base = a.i, n = b.i;
-
-    if (a.kind == DT_VALUE_NODE || b.kind == DT_VALUE_NODE)
-        return dt_spec_error (s, -DT_ESYNTAX, e->at, "multiply: x * x, or shift: 1 << n",
-                              "'**' with a value that depends on inputs is not in the language here");
-    if (n < 0)
-        return dt_spec_error (s, -DT_ESYNTAX, e->at, "use integer arithmetic", "'**' with a negative exponent gives a float");
-    if (base == 0 || base == 1 || base == -1) {
-        *ret = DT_V_INT (n == 0 ? 1 : base == -1 && n % 2 == 0 ? 1 : base);
-        return 0;
-    }
-    for (; n > 0; n--)
-        if (__builtin_mul_overflow (v, base, &v))
-            return dt_spec_fault (s, e, DT_FAULT_OVERFLOW, fault_text (DT_FAULT_OVERFLOW));
-    *ret = DT_V_INT (v);
     return 0;
 }
 
@@ -206,15 +179,34 @@ static int is_sequence (struct dt_value v)
     return v.kind == DT_VALUE_TUPLE || v.kind == DT_VALUE_LIST;
 }
 
-static int is_static_number (struct dt_value v)
+/* An int or bool: what repeats a sequence. */
+static int is_count (struct dt_value v)
 {
     return v.kind == DT_VALUE_INT || v.kind == DT_VALUE_BOOL;
+}
+
+static int number_op (struct dt_spec *s, const struct dt_expr *e, size_t i, struct dt_value a, struct dt_value b,
+                      struct dt_value *ret)
+{
+    int is_float = dt_value_is_float (a) || dt_value_is_float (b), r;
+    uint8_t op = is_float ? float_op (ops[i].op) : ops[i].op;
+    struct dt_value arg[2];
+
+    if (!op)
+        return dt_spec_error (s, -DT_ESYNTAX, e->at, "write int (...) around the float", "'%s' takes ints, not %s and %s",
+                              ops[i].text, dt_value_type (a), dt_value_type (b));
+    r = is_float ? dt_spec_float (s, e, a, ops[i].text, &arg[0]) : dt_spec_int (s, e, a, ops[i].text, &arg[0]);
+    if (r != 0)
+        return r;
+    r = is_float ? dt_spec_float (s, e, b, ops[i].text, &arg[1]) : dt_spec_int (s, e, b, ops[i].text, &arg[1]);
+    if (r != 0)
+        return r;
+    return dt_spec_arith (s, e, op, is_float || op == DT_OP_IDIV ? DT_TYPE_FLOAT : DT_TYPE_INT, arg, 2, ret);
 }
 
 int dt_spec_binary (struct dt_spec *s, const struct dt_expr *e, uint8_t op, struct dt_value a, struct dt_value b,
                     struct dt_value *ret)
 {
-    struct dt_value arg[] = { a, b };
     size_t i = find_op (op);
     int r;
 
@@ -222,11 +214,11 @@ int dt_spec_binary (struct dt_spec *s, const struct dt_expr *e, uint8_t op, stru
         return join_strings (s, a, b, ret);
     if (op == DT_TOK_ADD && is_sequence (a) && a.kind == b.kind)
         return join_items (s, e, a, b, ret);
-    if (op == DT_TOK_MUL && is_sequence (a) && is_static_number (b))
+    if (op == DT_TOK_MUL && is_sequence (a) && is_count (b))
         return repeat_items (s, e, a, b.i, ret);
-    if (op == DT_TOK_MUL && is_sequence (b) && is_static_number (a))
+    if (op == DT_TOK_MUL && is_sequence (b) && is_count (a))
         return repeat_items (s, e, b, a.i, ret);
-    if (!is_number (a) || !is_number (b)) {
+    if (!dt_value_is_number (a) || !dt_value_is_number (b)) {
         if ((r = dt_spec_usable (s, e, a)) < 0 || (r = dt_spec_usable (s, e, b)) < 0)
             return r;
         return dt_spec_error (s, -DT_ESYNTAX, e->at, NULL, "'%s' does not take %s and %s", ops[i].text,
@@ -234,7 +226,5 @@ int dt_spec_binary (struct dt_spec *s, const struct dt_expr *e, uint8_t op, stru
     }
     if ((op == DT_TOK_AMP || op == DT_TOK_BAR || op == DT_TOK_CARET) && dt_value_is_bool (a) && dt_value_is_bool (b))
         return bool_op (s, e, op, a, b, ret);
-    if ((r = dt_spec_int (s, e, a, ops[i].text, &arg[0])) < 0 || (r = dt_spec_int (s, e, b, ops[i].text, &arg[1])) < 0)
-        return r;
-    return op == DT_TOK_POW ? power (s, e, arg[0], arg[1], ret) : arithmetic (s, e, ops[i].op, arg, 2, ret);
+    return op == DT_TOK_POW ? dt_spec_power (s, e, a, b, ret) : number_op (s, e, i, a, b, ret);
 }

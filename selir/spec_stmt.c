@@ -17,13 +17,13 @@ static int leaf (struct dt_spec *s, int kind, struct dt_outcome **ret)
 }
 
 /* break and continue keep the locals as they are now, for where the path goes on. */
-static int jump (struct dt_spec *s, const struct dt_stmt *st, struct dt_outcome **ret)
+static int jump (struct dt_spec *s, int kind, const struct dt_stmt *st, struct dt_outcome **ret)
 {
     uint32_t n = s->frame->func->n_locals;
     int r;
 
     if ((r = dt_spec_step (s, n, st->at)) < 0
-        || (r = leaf (s, st->kind == DT_STMT_BREAK ? DT_OUT_BREAK : DT_OUT_CONTINUE, ret)) < 0)
+        || (r = leaf (s, kind, ret)) < 0)
         return r;
     if (!((*ret)->env = dt_arena_array (&s->arena, n, sizeof (struct dt_value))))
         return dt_err_nomem (s->err);
@@ -168,16 +168,16 @@ static int if_from (struct dt_spec *s, const struct dt_stmt *st, uint32_t i, str
 
 /* --- for ---------------------------------------------------------------------------- */
 
-/* One turn; *ret_out is what leaves the loop from it, 1 is returned if nothing goes on. */
-static int turn (struct dt_spec *s, const struct dt_stmt *st, struct dt_value item, struct dt_outcome **ret_out)
+/* One turn under the path as it is; *ret_out is what leaves the loop from it (NULL:
+ * nothing), *ret_live where it goes on.  1: it goes on nowhere. */
+static int turn (struct dt_spec *s, const struct dt_stmt *st, struct dt_value item, struct dt_outcome **ret_out,
+                 struct dt_value *ret_live)
 {
-    struct dt_value path = s->path, live;
     struct dt_outcome *o;
     int r;
 
-    if ((r = dt_spec_unroll (s, 1, st->at)) < 0)
-        return r;
     *ret_out = NULL;
+    *ret_live = DT_V_BOOL (0);
     if ((r = dt_spec_assign (s, st->target[0], item)) < 0)
         return r;
     if (r == DT_RAISED) {
@@ -185,16 +185,40 @@ static int turn (struct dt_spec *s, const struct dt_stmt *st, struct dt_value it
         return r < 0 ? r : 1;
     }
     if ((r = dt_spec_block (s, &st->arm[0].body, &o)) < 0 || (r = dt_outcome_join (s, o, DT_OUT_CONTINUE, ret_out)) < 0
-        || (r = dt_outcome_live (s, *ret_out, &live)) < 0)
+        || (r = dt_outcome_live (s, *ret_out, ret_live)) < 0)
         return r;
-    if (!dt_outcome_falls (*ret_out))
+    return !dt_outcome_falls (*ret_out);
+}
+
+/* A turn that there is where `is` holds: elsewhere the loop ends, as by break. */
+static int maybe_turn (struct dt_spec *s, const struct dt_stmt *st, struct dt_value item, struct dt_value is,
+                       struct dt_outcome **ret_out)
+{
+    struct dt_outcome *end = NULL, *o;
+    struct dt_value path = s->path, live;
+    int r, stops;
+
+    if (is.kind == DT_VALUE_NODE
+        && ((r = jump (s, DT_OUT_BREAK, st, &end)) < 0 || (r = dt_spec_and (s, st->value, path, is, &s->path)) < 0))
+        return r;
+    if ((stops = turn (s, st, item, &o, &live)) < 0)
+        return stops;
+    *ret_out = o;
+    if (end && (r = dt_outcome_branch (s, st->value, is, o, end, ret_out)) < 0)
+        return r;
+    if (stops)
         return 1;
-    return dt_spec_and (s, st->value, path, live, &s->path);
+    if (live.kind == DT_VALUE_NOTHING)
+        live = DT_V_BOOL (1);
+    if (end && (r = dt_spec_and (s, st->value, path, is, &path)) < 0)
+        return r;
+    r = dt_spec_and (s, st->value, path, live, &s->path);
+    return r;
 }
 
 static int for_ (struct dt_spec *s, const struct dt_stmt *st, struct dt_outcome **ret)
 {
-    struct dt_value over;
+    struct dt_value over, item, is;
     struct dt_outcome *o;
     struct dt_ptrs out = { 0 };
     uint64_t i;
@@ -202,11 +226,12 @@ static int for_ (struct dt_spec *s, const struct dt_stmt *st, struct dt_outcome 
 
     if ((r = dt_spec_eval (s, st->value, &over)) != 0)
         return r;
-    if (!dt_value_iterable (over))
+    if (!dt_spec_walkable (over))
         return dt_spec_error (s, -DT_ESYNTAX, st->value->at, "loop over a tuple, list, dict or range",
                               "cannot loop over %s", dt_value_type (over));
-    for (i = 0; i < dt_value_count (over); i++) {
-        if ((r = turn (s, st, dt_value_at (over, i), &o)) < 0)
+    for (i = 0; i < dt_spec_turns (over); i++) {
+        if ((r = dt_spec_unroll (s, 1, st->at)) < 0 || (r = dt_spec_turn (s, st->value, over, i, &item, &is)) != 0
+            || (r = maybe_turn (s, st, item, is, &o)) < 0)
             return r;
         if (o && dt_ptrs_push (&s->arena, &out, o) < 0)
             return dt_err_nomem (s->err);
@@ -261,7 +286,7 @@ static int statement (struct dt_spec *s, const struct dt_stmt *st, struct dt_out
     case DT_STMT_RETURN:
         return return_ (s, st, ret);
     case DT_STMT_BREAK: case DT_STMT_CONTINUE:
-        return jump (s, st, ret);
+        return jump (s, st->kind == DT_STMT_BREAK ? DT_OUT_BREAK : DT_OUT_CONTINUE, st, ret);
     case DT_STMT_DEF:
         return define (s, st);
     default:

@@ -9,15 +9,25 @@ static int wrong_fact (struct dt_err *err, const char *name, const char *what)
     return dt_err_set (err, -DT_EINPUT, "fact '%s': %s", name, what);
 }
 
+static const char *type_name (uint8_t type)
+{
+    return type == DT_TYPE_INT ? "an int" : type == DT_TYPE_BOOL ? "a bool" : type == DT_TYPE_FLOAT ? "a float" : "a string";
+}
+
+/* An int is given where a float is wanted: it becomes one. */
 static int set_fact (struct dt_spec *s, const struct dt_field *f, const struct dt_fact *a, struct dt_value *ret)
 {
-    static const char *const types[] = { "an int", "a bool", "a string" };
-    uint8_t type = a->kind == DT_FACT_INT ? DT_TYPE_INT : a->kind == DT_FACT_BOOL ? DT_TYPE_BOOL : DT_TYPE_ENUM;
+    static const uint8_t types[] = { [DT_FACT_INT] = DT_TYPE_INT, [DT_FACT_BOOL] = DT_TYPE_BOOL,
+                                     [DT_FACT_STR] = DT_TYPE_ENUM, [DT_FACT_FLOAT] = DT_TYPE_FLOAT };
+    int widens = f->type == DT_TYPE_FLOAT && a->kind == DT_FACT_INT;
 
-    if (type != f->type)
-        return dt_err_set (s->err, -DT_EINPUT, "fact '%s' is %s; the program wants %s", f->name, types[a->kind],
-                           types[f->type == DT_TYPE_INT ? 0 : f->type == DT_TYPE_BOOL ? 1 : 2]);
-    *ret = type == DT_TYPE_INT ? DT_V_INT (a->i) : type == DT_TYPE_BOOL ? DT_V_BOOL (a->i != 0) : DT_V_STR (a->s);
+    if (types[a->kind] != f->type && !widens)
+        return dt_err_set (s->err, -DT_EINPUT, "fact '%s' is %s; the program wants %s", f->name, type_name (types[a->kind]),
+                           type_name (f->type));
+    if (f->type == DT_TYPE_FLOAT)
+        *ret = DT_V_FLOAT (dt_op_bits (widens ? (double)a->i : a->d));
+    else
+        *ret = f->type == DT_TYPE_INT ? DT_V_INT (a->i) : f->type == DT_TYPE_BOOL ? DT_V_BOOL (a->i != 0) : DT_V_STR (a->s);
     return 0;
 }
 
@@ -91,8 +101,10 @@ static int files (struct dt_spec *s)
 static int point (struct dt_spec *s, const struct dt_field *f, struct dt_value v)
 {
     struct dt_point p = { .field = f->name, .type = f->type, .is_free = f->marker == DT_MARK_FREE };
-    int r, fits = f->type == DT_TYPE_INT ? dt_value_is_int (v) : f->type == DT_TYPE_BOOL ? dt_value_is_bool (v)
-                                                                                        : dt_value_is_enum (v);
+    int r, fits = f->type == DT_TYPE_INT     ? dt_value_is_int (v)
+                  : f->type == DT_TYPE_BOOL  ? dt_value_is_bool (v)
+                  : f->type == DT_TYPE_FLOAT ? dt_value_is_float (v)
+                                             : dt_value_is_enum (v);
 
     if ((r = dt_spec_usable (s, f->annotation, v)) < 0)
         return r;
@@ -163,10 +175,12 @@ int dt_program_specialise (const struct dt_program *p, const struct dt_fact *fac
     if ((r = run (&s, fact, n_facts)) < 0)
         goto fail;
     dt_graph_check (s.g);
+    dt_ranges_free (s.ranges);
     dt_arena_done (&s.arena);
     *ret = s.g;
     return 0;
 fail:
+    dt_ranges_free (s.ranges);
     dt_arena_done (&s.arena);
     dt_graph_free (s.g);
     return r;

@@ -7,9 +7,10 @@ const char *dt_value_type (struct dt_value v)
 {
     static const char *const names[] = {
         [DT_VALUE_UNSET] = "nothing", [DT_VALUE_NOTHING] = "nothing", [DT_VALUE_NONE] = "None",
-        [DT_VALUE_BOOL] = "bool", [DT_VALUE_INT] = "int", [DT_VALUE_STR] = "str", [DT_VALUE_TUPLE] = "tuple",
+        [DT_VALUE_BOOL] = "bool", [DT_VALUE_INT] = "int", [DT_VALUE_FLOAT] = "float", [DT_VALUE_STR] = "str", [DT_VALUE_TUPLE] = "tuple",
         [DT_VALUE_LIST] = "list", [DT_VALUE_ITER] = "iterator", [DT_VALUE_DICT] = "dict",
-        [DT_VALUE_RANGE] = "range", [DT_VALUE_FUNC] = "function", [DT_VALUE_CLASS] = "class",
+        [DT_VALUE_RANGE] = "range", [DT_VALUE_BOUNDED] = "a range whose bound depends on inputs",
+        [DT_VALUE_FUNC] = "function", [DT_VALUE_CLASS] = "class",
         [DT_VALUE_BUILTIN] = "built-in function", [DT_VALUE_MODULE] = "module", [DT_VALUE_SELIR] = "module",
         [DT_VALUE_MAYBE] = "a value that is not always set", [DT_VALUE_CONFLICT] = "a value of two types",
     };
@@ -17,7 +18,8 @@ const char *dt_value_type (struct dt_value v)
     if (v.kind == DT_VALUE_RECORD)
         return v.seq->class->name;
     if (v.kind == DT_VALUE_NODE)
-        return v.type == DT_TYPE_INT ? "int" : v.type == DT_TYPE_BOOL ? "bool" : "str or None";
+        return v.type == DT_TYPE_INT ? "int" : v.type == DT_TYPE_BOOL ? "bool"
+               : v.type == DT_TYPE_FLOAT ? "float" : "str or None";
     return names[v.kind];
 }
 
@@ -50,6 +52,21 @@ int dt_value_is_bool (struct dt_value v)
     return v.kind == DT_VALUE_BOOL || (v.kind == DT_VALUE_NODE && v.type == DT_TYPE_BOOL);
 }
 
+int dt_value_is_float (struct dt_value v)
+{
+    return v.kind == DT_VALUE_FLOAT || (v.kind == DT_VALUE_NODE && v.type == DT_TYPE_FLOAT);
+}
+
+int dt_value_is_number (struct dt_value v)
+{
+    return dt_value_is_int (v) || dt_value_is_bool (v) || dt_value_is_float (v);
+}
+
+int dt_value_is_static_number (struct dt_value v)
+{
+    return v.kind == DT_VALUE_INT || v.kind == DT_VALUE_BOOL || v.kind == DT_VALUE_FLOAT;
+}
+
 int dt_value_is_enum (struct dt_value v)
 {
     return v.kind == DT_VALUE_STR || v.kind == DT_VALUE_NONE
@@ -61,7 +78,7 @@ int dt_value_is_static (struct dt_value v)
     uint32_t i;
 
     switch (v.kind) {
-    case DT_VALUE_NODE: case DT_VALUE_MAYBE: case DT_VALUE_CONFLICT:
+    case DT_VALUE_NODE: case DT_VALUE_MAYBE: case DT_VALUE_CONFLICT: case DT_VALUE_BOUNDED:
         return 0;
     case DT_VALUE_TUPLE: case DT_VALUE_LIST: case DT_VALUE_DICT: case DT_VALUE_RECORD: case DT_VALUE_ITER:
         for (i = 0; i < v.seq->n; i++)

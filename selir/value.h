@@ -14,6 +14,7 @@ enum dt_value_kind {
     DT_VALUE_NONE,
     DT_VALUE_BOOL,     /* i                                                      */
     DT_VALUE_INT,      /* i                                                      */
+    DT_VALUE_FLOAT,    /* i: the bits of the double                              */
     DT_VALUE_STR,      /* s                                                      */
     DT_VALUE_TUPLE,    /* seq                                                    */
     DT_VALUE_LIST,     /* seq                                                    */
@@ -21,6 +22,7 @@ enum dt_value_kind {
     DT_VALUE_DICT,     /* seq: key, value, key, value, ...                       */
     DT_VALUE_RECORD,   /* seq, seq->class                                        */
     DT_VALUE_RANGE,    /* range                                                  */
+    DT_VALUE_BOUNDED,  /* bounded: a range whose bounds depend on inputs         */
     DT_VALUE_FUNC,     /* func                                                   */
     DT_VALUE_CLASS,    /* class                                                  */
     DT_VALUE_BUILTIN,  /* i: enum dt_builtin                                     */
@@ -39,6 +41,7 @@ struct dt_value {
         const char *s;
         const struct dt_seq *seq;
         const struct dt_steps *range;
+        const struct dt_bounded *bounded;
         const struct dt_closure *func;
         const struct dt_class *class;
         const struct dt_module *module;
@@ -56,6 +59,12 @@ struct dt_steps {
     int64_t start, step;
     uint64_t n;
 };
+/* range (start, stop, step): at most `most` turns, proven by the ranges of values. */
+struct dt_bounded {
+    struct dt_value start, stop; /* ints, at least one a node */
+    int64_t step, surely; /* stop is never below (step > 0) or above `surely` */
+    uint64_t most;
+};
 struct dt_closure {
     const struct dt_func *func;
     const struct dt_value *initial; /* [n_params] defaults; UNSET: none */
@@ -72,6 +81,7 @@ struct dt_conflict {
 #define DT_V_NOTHING ((struct dt_value){ .kind = DT_VALUE_NOTHING })
 #define DT_V_BOOL(v) ((struct dt_value){ .kind = DT_VALUE_BOOL, .i = (v) })
 #define DT_V_INT(v) ((struct dt_value){ .kind = DT_VALUE_INT, .i = (v) })
+#define DT_V_FLOAT(bits) ((struct dt_value){ .kind = DT_VALUE_FLOAT, .i = (bits) })
 #define DT_V_STR(v) ((struct dt_value){ .kind = DT_VALUE_STR, .s = (v) })
 #define DT_V_NODE(n, t) ((struct dt_value){ .kind = DT_VALUE_NODE, .type = (t), .node = (n) })
 
@@ -80,6 +90,9 @@ const char *dt_value_type (struct dt_value v);
 int dt_value_same (struct dt_value a, struct dt_value b); /* the very same, without comparing contents deeply */
 int dt_value_is_int (struct dt_value v);  /* int, static or not  */
 int dt_value_is_bool (struct dt_value v); /* bool, static or not */
+int dt_value_is_float (struct dt_value v);
+int dt_value_is_number (struct dt_value v); /* int, bool or float                */
+int dt_value_is_static_number (struct dt_value v);
 int dt_value_is_enum (struct dt_value v); /* str, None or an enum node */
 int dt_value_is_static (struct dt_value v); /* no node inside */
 

@@ -6,6 +6,7 @@
 #include "base/buf.h"
 #include "base/mem.h"
 #include "selir/lex.h"
+#include "selir/op.h"
 
 /* Tokens as words: names and ints as they are, "NL", ">" and "<" for blocks. */
 static void spell (const struct dt_token *t, size_t n, struct dt_buf *out)
@@ -19,6 +20,7 @@ static void spell (const struct dt_token *t, size_t n, struct dt_buf *out)
         case DT_TOK_NAME: dt_buf_printf (out, "%s ", t[i].text); break;
         case DT_TOK_STR: dt_buf_printf (out, "\"%s\" ", t[i].text); break;
         case DT_TOK_INT: dt_buf_printf (out, "%lld ", (long long)t[i].value); break;
+        case DT_TOK_FLOAT: dt_buf_printf (out, "%.17g ", dt_op_double (t[i].value)); break;
         default: dt_buf_printf (out, "%s ", dt_tok_name (t[i].kind));
         }
 }
@@ -43,16 +45,20 @@ static const struct {
     { "a; b", "a ';' b NL " },
     { "0xFF 0b11 0o17 1_000 0 00 0_0", "255 3 15 1000 0 0 0 NL " },
     { "9223372036854775807", "9223372036854775807 NL " },
-    { "9223372036854775808", "program.py:1:1: an int literal beyond 64 bits" },
+    { "9223372036854775808", "-9223372036854775808 NL " }, /* for the parser, after a minus */
+    { "9223372036854775809", "program.py:1:1: an int literal beyond 64 bits" },
     { "0777", "program.py:1:1: an int that starts with 0" },
-    { "1__0", "program.py:1:1: an int with two underscores in a row" },
-    { "1_", "program.py:1:1: a malformed int" },
-    { "0x", "program.py:1:1: a malformed int" },
-    { "1.5", "program.py:1:1: a float is not in the language here" },
-    { ".5", "program.py:1:1: a float is not in the language here" },
-    { "1e5", "program.py:1:1: a float is not in the language here" },
+    { "1__0", "program.py:1:1: a number with two underscores in a row" },
+    { "1_", "program.py:1:1: a malformed number" },
+    { "0x", "program.py:1:1: a malformed number" },
+    { "1.5 .5 1e5 1_0.2_5E-1 5. 0777. 9e999", "1.5 0.5 100000 1.0249999999999999 5 777 inf NL " },
+    { "1.5.5", "1.5 0.5 NL " },
+    { "1.e", "program.py:1:1: a malformed number" },
+    { "1e5_", "program.py:1:1: a malformed number" },
+    { "2.5J", "program.py:1:1: a complex number is not in the language here" },
+    { "r'''a\r\n\\\r\nb'''", "\"a\n\\\nb\" NL " },
     { "2j", "program.py:1:1: a complex number is not in the language here" },
-    { "3x", "program.py:1:1: a malformed int" },
+    { "3x", "program.py:1:1: a malformed number" },
     { "'a' \"b\" '''c\nd''' r'\\n' u'e' ''", "\"a\" \"b\" \"c\nd\" \"\\n\" \"e\" \"\" NL " },
     { "'\\x41\\u00e9\\101\\q\\\n.'", "\"A\xc3\xa9" "A\\q.\" NL " },
     { "'\\0'", "program.py:1:1: an escape that is no character of a text" },
