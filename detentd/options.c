@@ -3,10 +3,12 @@
 
 #include "detentd/options.h"
 
+#include <errno.h>
 #include <getopt.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/buf.h"
 #include "base/mem.h"
@@ -82,8 +84,33 @@ static char *folder (const char *variable, const char *otherwise)
     return s && *s ? dt_strndup (s, strcspn (s, ":")) : dt_strdup (otherwise);
 }
 
+/* A socket's address must be the same for every client, wherever it is started, and
+ * the worker is started by its path: make paths absolute. */
+static int make_absolute (char **path, struct dt_err *reterr)
+{
+    char *here, *whole;
+
+    if (!*path || **path == '/')
+        return 0;
+    if (!(here = getcwd (NULL, 0)))
+        return dt_err_set (reterr, -errno, "the current folder: %s", strerror (errno));
+    whole = dt_strf ("%s/%s", here, *path);
+    free (here);
+    if (!whole)
+        return dt_err_nomem (reterr);
+    dt_free (*path);
+    *path = whole;
+    return 0;
+}
+
 static int defaults (struct dt_options *o, struct dt_err *reterr)
 {
+    char **const paths[] = { &o->state_dir, &o->runtime_dir, &o->backend_dir, &o->profiler };
+    int r;
+
+    for (size_t i = 0; i < DT_ARRAY_SIZE (paths); i++)
+        if ((r = make_absolute (paths[i], reterr)) < 0)
+            return r;
     if (!o->state_dir)
         o->state_dir = folder ("STATE_DIRECTORY", "/var/lib/detent");
     if (!o->runtime_dir)

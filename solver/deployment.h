@@ -4,7 +4,7 @@
  *
  *   version: 1
  *   name: host-small                  # [a-z0-9][a-z0-9._-]{0,62}
- *   model: small-gqa                  # text
+ *   model: small-mqa                  # text
  *   engine: {name: detent-ref, build: "1"}
  *   backend: host
  *   parallelism: {tp: 1}

@@ -21,9 +21,9 @@ json () { "$PYTHON3" -c 'import json,sys; o=json.load(sys.stdin)["trace"]; s=o["
 
 code 0 trace import "$samples/azure_conv_sample.csv" --format azure-csv --deployment "$host" \
     --requests 60 -o "$tmp/a.dtrace" --json
-json 'assert s["calls"] > 60 and s["max_requests"] <= 32 and o["limits"]["token_budget"] == 512'
+json 'assert s["calls"] > 60 and s["max_requests"] <= 32 and o["limits"]["token_budget"] == 128'
 json 'assert o["importer"] == "azure-csv" and "requests=60" in o["options"]'
-json 'assert s["max"]["query_len"] <= 512 and s["max"]["kv_len"] <= 32768'
+json 'assert s["max"]["query_len"] <= 128 and s["max"]["kv_len"] <= 32768'
 cp "$tmp/out" "$tmp/first"
 code 0 trace show "$tmp/a.dtrace" --json
 cmp -s "$tmp/out" "$tmp/first" || fail "show differs from import"

@@ -277,3 +277,8 @@ tests_test_tuple_SOURCES = tests/test_tuple.c tests/tuner_rig.c tests/tuner_rig.
 tests_test_tuple_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 tests_test_tuple_LDADD = libdttuner.la $(CHECK_LIBS)
 endif
+
+# README
+dist_check_SCRIPTS += tests/readme.sh
+TESTS += tests/readme.sh
+EXTRA_DIST += README.md HACKING.md

@@ -159,7 +159,7 @@ code 0 show "$(echo "$commit" | cut -c1-8)"
 has 'choose.block_n='
 has 'backend.device'
 code 0 show $for_both --json
-json 'assert o["commit"]["sequence"]==2 and o["environment"]["model"]=="small-gqa"'
+json 'assert o["commit"]["sequence"]==2 and o["environment"]["model"]=="small-mqa"'
 code 0 show "$tuple" --json
 json "assert o['tuple']=='$tuple'"
 code 0 fetch $for_both -o "$tmp/bundle" --json
