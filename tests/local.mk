@@ -39,7 +39,7 @@ tests_test_base_sys_LDADD = libdtbase.la $(CHECK_LIBS)
 endif
 dist_check_SCRIPTS += tests/check-layers.sh
 TESTS += tests/check-layers.sh
-EXTRA_DIST += tests/lengths.sh
+EXTRA_DIST += tests/lengths.sh tests/fuzz-libfuzzer.sh
 
 # Long files and functions, for a person to look at.
 lengths:
@@ -75,6 +75,10 @@ EXTRA_DIST += tests/op_python.py
 check_PROGRAMS += tests/fuzz/fuzz_vm
 tests_fuzz_fuzz_vm_SOURCES = tests/fuzz/fuzz_vm.c tests/fuzz/replay.c
 tests_fuzz_fuzz_vm_LDADD = libdtvm.la
+check_PROGRAMS += tests/fuzz/fuzz_simplify
+tests_fuzz_fuzz_simplify_SOURCES = tests/fuzz/fuzz_simplify.c tests/fuzz/fuzz_program.h \
+	tests/fuzz/replay.c
+tests_fuzz_fuzz_simplify_LDADD = libdtselir.la
 
 # kernels
 if HAVE_CHECK
@@ -249,15 +253,14 @@ tests_test_specialise_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 tests_test_specialise_LDADD = libdtselir.la $(CHECK_LIBS)
 endif
 
-# `make fuzz FUZZ_SECONDS=600` looks for new inputs; it wants clang with libFuzzer.
-FUZZ_SECONDS = 60
+# `make fuzz FUZZ_SECONDS=600 FUZZ_TARGETS=parse` looks for new inputs; it wants clang
+# with libFuzzer, and is not part of `make check`, which replays the corpora.
+FUZZ_SECONDS = 30
 fuzz:
-	clang -std=gnu17 -g -O1 -D_GNU_SOURCE -fsanitize=fuzzer,address,undefined -I$(srcdir) -I. \
-		$(srcdir)/tests/fuzz/fuzz_parse.c $(srcdir)/selir/*.c $(srcdir)/base/*.c \
-		-o tests/fuzz/parse.libfuzzer -lsodium -lxxhash
-	mkdir -p tests/fuzz/found
-	tests/fuzz/parse.libfuzzer -max_total_time=$(FUZZ_SECONDS) -max_len=4096 \
-		tests/fuzz/found $(srcdir)/tests/fuzz/corpus/parse
+	@top_srcdir='$(abs_top_srcdir)' top_builddir='$(abs_top_builddir)' \
+		FUZZ_SECONDS='$(FUZZ_SECONDS)' FUZZ_TARGETS='$(FUZZ_TARGETS)' \
+		FUZZ_LIBS='$(SODIUM_LIBS) $(XXHASH_LIBS) $(ZSTD_LIBS) $(JANSSON_LIBS) $(YAML_LIBS)' \
+		sh '$(srcdir)/tests/fuzz-libfuzzer.sh'
 .PHONY: fuzz
 # detentctl, man
 ctl_tests = tests/ctl-man.sh tests/ctl-trace.sh tests/ctl-usage.sh tests/session.sh
