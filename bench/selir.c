@@ -1,8 +1,13 @@
 /* bench/selir.c - what SelIR costs: simplifying, and running a selector.
- * usage: bench/selir PROGRAM.py FACT=VALUE...   (a table on stdout) */
+ * usage: bench/selir PROGRAM.py FACT=VALUE...   each pass off, and a selection
+ *        bench/selir scale                      one program at 1x, 10x and 100x its size */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
 
 #include "base/file.h"
 #include "base/mem.h"
@@ -63,14 +68,14 @@ static void print_passes (const struct dt_graph *g)
     unsigned bit;
 
     printf ("%-22s %10s %12s %10s\n", "passes", "values", "us", "ns/value");
-    for (bit = 0; bit <= DT_PASS_COUNT; bit++) {
-        unsigned passes = DT_PASS_ALL & ~(bit < DT_PASS_COUNT ? 1u << bit : 0);
+    for (bit = 0; bit <= DT_PASS_COUNT + 1; bit++) {
+        unsigned passes = bit > DT_PASS_COUNT ? 0
+                          : DT_PASS_ALL & ~(bit < DT_PASS_COUNT ? 1u << bit : 0);
         struct dt_graph *n = NULL;
         uint64_t ns = time_simplify (g, passes, &n);
 
-        printf ("%s%-*s %10u %12.1f %10.1f\n", bit < DT_PASS_COUNT ? "without " : "all",
-                bit < DT_PASS_COUNT ? 14 : 19, bit < DT_PASS_COUNT ? dt_pass_name (bit) : "",
-                n->n_nodes, (double)ns / 1e3, (double)ns / g->n_nodes);
+        printf ("%-8s%-14s %10u %12.1f %10.1f\n", bit < DT_PASS_COUNT ? "without" : "",
+                bit < DT_PASS_COUNT ? dt_pass_name (bit) : passes ? "all" : "none", n->n_nodes, (double)ns / 1e3, (double)ns / g->n_nodes);
         dt_graph_free (n);
     }
 }
@@ -126,6 +131,79 @@ static int bench (const struct dt_graph *g)
     return EXIT_SUCCESS;
 }
 
+/* --- one program at many sizes --------------------------------------------------- */
+
+#define TURNS ((1 << 18) / 3) /* at 100x: three values a turn, 2^18 in all */
+
+static const char *const scaled =
+    "from __future__ import annotations\n"
+    "from selir import Batch, Facts, Record, Runtime, selection\n"
+    "class Model(Facts):\n    turns: int\n"
+    "class Call(Batch):\n    n: Runtime[range(1, 4097)]\n    m: Runtime[range(1, 4097)]\n"
+    "class Choice(Record):\n    x: int\n"
+    "@selection(family='bench')\n"
+    "def choose(facts: Model, call: Call) -> Choice:\n"
+    "    x = call.n\n"
+    "    for i in range(facts.turns):\n"
+    "        x = (x + i) % call.m\n"
+    "    return Choice(x=x)\n";
+
+/* Of this process alone, whatever else the machine does. */
+static uint64_t cpu_ns (void)
+{
+    struct timespec t;
+
+    clock_gettime (CLOCK_PROCESS_CPUTIME_ID, &t);
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+static int scale_one (int64_t turns)
+{
+    struct dt_source source = { "scaled.py", scaled, strlen (scaled) };
+    struct dt_fact fact = { .name = "turns", .kind = DT_FACT_INT, .i = turns };
+    struct dt_program *p = NULL;
+    struct dt_graph *g = NULL, *n = NULL;
+    struct dt_err err = { "" };
+    uint64_t t0 = cpu_ns (), t1, t2;
+
+    if (dt_program_parse (&source, 1, &p, &err) < 0
+        || dt_program_specialise (p, &fact, 1, &g, &err) < 0)
+        return fail ("scale", &err);
+    t1 = cpu_ns ();
+    if (dt_simplify (g, DT_PASS_ALL, NULL, 0, &n, NULL, &err) < 0)
+        return fail ("scale", &err);
+    t2 = cpu_ns ();
+    printf ("%8lld %10u %10u %12.1f %9.0f %12.1f %9.0f", (long long)turns, g->n_nodes, n->n_nodes,
+            (double)(t1 - t0) / 1e6, (double)(t1 - t0) / g->n_nodes, (double)(t2 - t1) / 1e6,
+            (double)(t2 - t1) / g->n_nodes);
+    fflush (stdout);
+    dt_graph_free (n);
+    dt_graph_free (g);
+    dt_program_free (p);
+    return EXIT_SUCCESS;
+}
+
+/* Each size in a process of its own, for its peak of memory. */
+static int scale (void)
+{
+    int status = 0, k;
+    struct rusage u;
+    pid_t child;
+
+    printf ("%8s %10s %10s %12s %9s %12s %9s %9s %8s\n", "turns", "values", "left", "specialise ms",
+            "ns/value", "simplify ms", "ns/value", "peak MB", "B/turn");
+    for (k = 100; k > 0; k /= 10) {
+        fflush (stdout);
+        if ((child = fork ()) == 0)
+            _exit (scale_one (TURNS / k));
+        if (child < 0 || wait4 (child, &status, 0, &u) < 0 || status != 0)
+            return EXIT_FAILURE;
+        printf (" %9.1f %8.0f\n", (double)u.ru_maxrss / 1024,
+                (double)u.ru_maxrss * 1024 / (TURNS / k));
+    }
+    return EXIT_SUCCESS;
+}
+
 int main (int argc, char **argv)
 {
     struct dt_fact fact[MAX_FACTS];
@@ -137,8 +215,10 @@ int main (int argc, char **argv)
     size_t n = 0;
     int i;
 
+    if (argc == 2 && strcmp (argv[1], "scale") == 0)
+        return scale ();
     if (argc < 2 || argc - 2 > MAX_FACTS) {
-        fprintf (stderr, "usage: %s PROGRAM.py FACT=VALUE...\n", argv[0]);
+        fprintf (stderr, "usage: %s PROGRAM.py FACT=VALUE... | scale\n", argv[0]);
         return 2;
     }
     for (i = 2; i < argc; i++)
