@@ -155,7 +155,7 @@ int dt_worker_call (struct dt_worker *w, const Detent__WorkerRequest *rq, const 
     if (!(out = dt_calloc (n, 1)))
         return dt_err_nomem (reterr);
     detent__worker_request__pack (rq, out);
-    r = dt_frame_write (w->fd, out, n, reterr);
+    r = dt_frame_write (w->fd, out, n, DT_WORKER_DEADLINE_MS, reterr);
     dt_free (out);
     if (r == 0)
         r = dt_frame_read (w->fd, DT_WORKER_DEADLINE_MS, &in, reterr);

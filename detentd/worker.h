@@ -9,7 +9,7 @@
 #include "base/err.h"
 #include "proto/detent.pb-c.h"
 
-/* Of one request.  A call of attention takes milliseconds; the largest that a
+/* To take a request, and then to answer it.  A call of attention takes milliseconds; the largest that a
  * trace may hold (65,536 requests) seconds on two cores. */
 #define DT_WORKER_DEADLINE_MS 15000
 

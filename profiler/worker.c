@@ -35,7 +35,7 @@ static int reply (struct worker *w, const Detent__WorkerReply *m, struct dt_err 
     if (!data)
         return dt_err_nomem (reterr);
     detent__worker_reply__pack (m, data);
-    r = dt_frame_write (w->fd, data, n, reterr);
+    r = dt_frame_write (w->fd, data, n, -1, reterr);
     dt_free (data);
     return r;
 }

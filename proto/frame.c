@@ -43,18 +43,19 @@ static int wait_for (int fd, short events, uint64_t deadline, struct dt_err *ret
     return 0;
 }
 
-static int write_all (int fd, const uint8_t *p, size_t n, int more, struct dt_err *reterr)
+static int write_all (int fd, const uint8_t *p, size_t n, int more, uint64_t deadline,
+                      struct dt_err *reterr)
 {
     int r;
 
     while (n > 0) {
-        ssize_t k = send (fd, p, n, MSG_NOSIGNAL | (more ? MSG_MORE : 0));
+        ssize_t k = send (fd, p, n, MSG_NOSIGNAL | MSG_DONTWAIT | (more ? MSG_MORE : 0));
 
         if (k >= 0) {
             p += k;
             n -= (size_t)k;
         } else if (errno == EAGAIN) {
-            if ((r = wait_for (fd, POLLOUT, UINT64_MAX, reterr)) < 0)
+            if ((r = wait_for (fd, POLLOUT, deadline, reterr)) < 0)
                 return r;
         } else if (errno == EPIPE || errno == ECONNRESET)
             return gone (reterr);
@@ -64,8 +65,14 @@ static int write_all (int fd, const uint8_t *p, size_t n, int more, struct dt_er
     return 0;
 }
 
-int dt_frame_write (int fd, const void *data, size_t n, struct dt_err *reterr)
+static uint64_t deadline_in (int timeout_ms)
 {
+    return timeout_ms < 0 ? UINT64_MAX : dt_time_mono_ns () + (uint64_t)timeout_ms * 1000000;
+}
+
+int dt_frame_write (int fd, const void *data, size_t n, int timeout_ms, struct dt_err *reterr)
+{
+    uint64_t deadline = deadline_in (timeout_ms);
     uint8_t head[4];
     int r;
 
@@ -74,9 +81,9 @@ int dt_frame_write (int fd, const void *data, size_t n, struct dt_err *reterr)
                            DT_FRAME_MAX);
     for (int i = 0; i < 4; i++)
         head[i] = (uint8_t)(n >> 8 * i);
-    if ((r = write_all (fd, head, 4, n > 0, reterr)) < 0)
+    if ((r = write_all (fd, head, 4, n > 0, deadline, reterr)) < 0)
         return r;
-    return write_all (fd, data, n, 0, reterr);
+    return write_all (fd, data, n, 0, deadline, reterr);
 }
 
 static int read_all (int fd, size_t n, uint64_t deadline, struct dt_buf *ret,
@@ -107,8 +114,7 @@ static int read_all (int fd, size_t n, uint64_t deadline, struct dt_buf *ret,
 
 int dt_frame_read (int fd, int timeout_ms, struct dt_buf *ret, struct dt_err *reterr)
 {
-    uint64_t deadline = timeout_ms < 0 ? UINT64_MAX
-                                       : dt_time_mono_ns () + (uint64_t)timeout_ms * 1000000;
+    uint64_t deadline = deadline_in (timeout_ms);
     size_t start = ret->len, n = 0;
     struct dt_buf head;
     int r;

@@ -34,7 +34,7 @@ static void *write_one (void *arg)
 {
     struct writer *w = arg;
 
-    w->r = dt_frame_write (pair[0], w->data, w->n, NULL);
+    w->r = dt_frame_write (pair[0], w->data, w->n, 5000, NULL);
     return NULL;
 }
 
@@ -66,8 +66,8 @@ START_TEST (two_in_a_row)
     struct dt_buf got;
 
     dt_buf_init (&got);
-    ck_assert_int_eq (dt_frame_write (pair[0], "ab", 2, NULL), 0);
-    ck_assert_int_eq (dt_frame_write (pair[0], "cde", 3, NULL), 0);
+    ck_assert_int_eq (dt_frame_write (pair[0], "ab", 2, 5000, NULL), 0);
+    ck_assert_int_eq (dt_frame_write (pair[0], "cde", 3, 5000, NULL), 0);
     ck_assert_int_eq (dt_frame_read (pair[1], 5000, &got, NULL), 0);
     ck_assert_uint_eq (got.len, 2);
     ck_assert_int_eq (dt_frame_read (pair[1], 5000, &got, NULL), 0);
@@ -116,13 +116,24 @@ START_TEST (write_to_a_closed_peer) /* an error, not SIGPIPE */
 {
     close (pair[1]);
     pair[1] = -1;
-    ck_assert_int_eq (dt_frame_write (pair[0], "ab", 2, NULL), -DT_EWORKER);
+    ck_assert_int_eq (dt_frame_write (pair[0], "ab", 2, 5000, NULL), -DT_EWORKER);
 }
 END_TEST
 
 START_TEST (write_too_long)
 {
-    ck_assert_int_eq (dt_frame_write (pair[0], "", DT_FRAME_MAX + 1, NULL), -DT_ELIMIT);
+    ck_assert_int_eq (dt_frame_write (pair[0], "", DT_FRAME_MAX + 1, 5000, NULL), -DT_ELIMIT);
+}
+END_TEST
+
+START_TEST (write_to_a_hung_peer) /* a frame larger than the socket's buffer */
+{
+    uint8_t *data = dt_calloc (3000000, 1);
+    struct dt_err err = { "" };
+
+    ck_assert_int_eq (dt_frame_write (pair[0], data, 3000000, 50, &err), -ETIMEDOUT);
+    ck_assert_str_ne (err.text, "");
+    dt_free (data);
 }
 END_TEST
 
@@ -139,6 +150,7 @@ int main (void)
     tcase_add_loop_test (tc, bad_peer, 0, (int)DT_ARRAY_SIZE (bad));
     tcase_add_test (tc, write_to_a_closed_peer);
     tcase_add_test (tc, write_too_long);
+    tcase_add_test (tc, write_to_a_hung_peer);
     suite_add_tcase (s, tc);
     srunner_run_all (sr, CK_NORMAL);
     failed = srunner_ntests_failed (sr);

@@ -60,7 +60,7 @@ static void send_request (const Detent__WorkerRequest *rq)
     struct dt_err err = { "" };
 
     detent__worker_request__pack (rq, data);
-    ck_assert_msg (dt_frame_write (fd, data, n, &err) == 0, "%s", err.text);
+    ck_assert_msg (dt_frame_write (fd, data, n, 5000, &err) == 0, "%s", err.text);
     free (data);
 }
 
@@ -213,9 +213,9 @@ START_TEST (answers_garbage)
     struct dt_err err = { "" };
 
     start ();
-    ck_assert_int_eq (dt_frame_write (fd, "\xff\xff\xff", 3, &err), 0);
+    ck_assert_int_eq (dt_frame_write (fd, "\xff\xff\xff", 3, 5000, &err), 0);
     expect_error (receive (), DT_EINPUT, "not a worker request");
-    ck_assert_int_eq (dt_frame_write (fd, "", 0, &err), 0);
+    ck_assert_int_eq (dt_frame_write (fd, "", 0, 5000, &err), 0);
     expect_error (receive (), DT_EVERSION, "unknown request");
     ck_assert_int_eq (stop (), 0);
 }
