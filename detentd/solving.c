@@ -190,23 +190,26 @@ int dt_solving_load (struct dt_solving *v, struct dt_store *s, const char *name,
     return dt_store_read (s, load, &l, reterr);
 }
 
-struct dt_digest dt_solving_program (const struct dt_solving *v, const struct dt_site *site)
+int dt_solving_program (const struct dt_solving *v, const struct dt_site *site,
+                        struct dt_digest *ret, struct dt_err *reterr)
 {
-    struct dt_digest_state state;
+    struct dt_source source[DT_SOURCE_MAX_FILES];
+    struct dt_program *program;
+    size_t n = 1;
+    int r;
 
-    dt_digest_begin (&state, "program");
-    for (int own = 1; own >= 0; own--)
-        for (size_t i = 0; i < v->n_sources; i++) {
-            uint64_t n = v->source[i].len;
-            uint8_t length[8];
-
-            if ((strcmp (v->source[i].name, site->program) == 0) != own)
-                continue;
-            for (int k = 0; k < 8; k++)
-                length[k] = (uint8_t)(n >> (8 * k));
-            dt_digest_add (&state, v->source[i].name, strlen (v->source[i].name) + 1);
-            dt_digest_add (&state, length, sizeof length);
-            dt_digest_add (&state, v->source[i].text, n);
-        }
-    return dt_digest_end (&state);
+    source[0].name = NULL;
+    for (size_t i = 0; i < v->n_sources; i++)
+        if (strcmp (v->source[i].name, site->program) == 0)
+            source[0] = v->source[i];
+        else if (n < DT_SOURCE_MAX_FILES)
+            source[n++] = v->source[i];
+    if (!source[0].name)
+        return dt_err_set (reterr, -DT_EINPUT, "program %s of site %s was not sent",
+                           site->program, site->site);
+    if ((r = dt_program_parse (source, n, &program, reterr)) < 0)
+        return r;
+    r = dt_program_digest (program, ret, reterr);
+    dt_program_free (program);
+    return r;
 }

@@ -39,7 +39,9 @@ int dt_solving_load (struct dt_solving *v, struct dt_store *s, const char *name,
 /* A site's solution from the store, by its key.
  *   -DT_ENOTFOUND      -DT_ECORRUPT  damaged */
 int dt_solving_stored (struct dt_solved_site *site, struct dt_store *s, struct dt_err *reterr);
-/* Digest of what a site's program is made from: all sources, its own first. */
-struct dt_digest dt_solving_program (const struct dt_solving *v, const struct dt_site *site);
+/* dt_program_digest of a site's program.
+ *   -DT_EINPUT  its file is not there */
+int dt_solving_program (const struct dt_solving *v, const struct dt_site *site,
+                        struct dt_digest *ret, struct dt_err *reterr);
 
 #endif

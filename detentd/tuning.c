@@ -146,9 +146,11 @@ static int make_tuple (struct tuning *t, struct dt_err *reterr)
         site[i] = (struct dt_tuple_site){
             .solution = s,
             .assignment = t->site[i].result.chosen,
-            .program = dt_solving_program (&t->solving, &deployment (t)->site[i]),
             .pinned = dt_digest_of ("selector", t->site[i].pinned.data, t->site[i].pinned.len),
             .stock = dt_digest_of ("selector", s->stock.data, s->stock.len) };
+        if ((r = dt_solving_program (&t->solving, &deployment (t)->site[i], &site[i].program,
+                                     reterr)) < 0)
+            return r;
     }
     t->row.deployment = t->job->deployment;
     t->row.workload = t->job->workload;

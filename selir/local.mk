@@ -37,6 +37,7 @@ libdtselir_la_SOURCES += \
 	selir/parse_def.c \
 	selir/parse_expr.c \
 	selir/program.c selir/program.h \
+	selir/program_digest.c \
 	selir/refuse.c selir/refuse.h \
 	selir/spec.h \
 	selir/spec_build.c \

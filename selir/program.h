@@ -12,6 +12,7 @@
 #ifndef DT_SELIR_PROGRAM_H
 #define DT_SELIR_PROGRAM_H
 
+#include "base/digest.h"
 #include "selir/graph.h"
 
 /* One file.  Borrowed.  `name` is what errors show and what `import NAME` of a
@@ -33,6 +34,11 @@ struct dt_program; /* parsed and checked; immutable; shared by threads */
 int dt_program_parse (const struct dt_source *source, size_t n_sources,
                       struct dt_program **ret, struct dt_err *reterr);
 struct dt_program *dt_program_free (struct dt_program *p);
+
+/* Digest of what the program says: the tokens of source[0] and of the sources that it
+ * imports, and the data files that they name, whole.  Comments, layout and other files
+ * change nothing. */
+int dt_program_digest (const struct dt_program *p, struct dt_digest *ret, struct dt_err *reterr);
 
 /* The family that the program's @selection names; borrowed. */
 const char *dt_program_family (const struct dt_program *p);

@@ -285,3 +285,11 @@ endif
 dist_check_SCRIPTS += tests/readme.sh
 TESTS += tests/readme.sh
 EXTRA_DIST += README.md HACKING.md
+
+# selir/program_digest
+if HAVE_CHECK
+check_PROGRAMS += tests/test_program_digest
+TESTS += tests/test_program_digest
+tests_test_program_digest_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
+tests_test_program_digest_LDADD = libdtselir.la $(CHECK_LIBS)
+endif

@@ -18,7 +18,7 @@ struct dt_tuple_backend {
 struct dt_tuple_site {
     const struct dt_solution *solution;
     size_t assignment;
-    struct dt_digest program; /* over the program's and its imports' source bytes */
+    struct dt_digest program; /* dt_program_digest */
     struct dt_digest pinned, stock; /* of the selectors' bytes */
 };
 
