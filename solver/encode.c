@@ -5,6 +5,7 @@
  *                 names and types are the residual graph's
  *   pins_blob  s
  *   points     l  of {batch, claim, free, own: i, where: s}
+ *   proof      s  see proof.h
  *   residual   m  see residual.h
  *   site       s
  *   stock      s
@@ -114,6 +115,7 @@ void dt_solution_encode (const struct dt_solution *s, struct dt_canon *c)
     put_pins (s, c);
     dt_canon_kbytes (c, "pins_blob", s->pins.data, s->pins.len);
     put_points (s, c);
+    dt_canon_kbytes (c, "proof", s->proof.data, s->proof.len);
     dt_canon_key (c, "residual");
     dt_residual_encode (s->residual, c); /* a failure sticks in c */
     dt_canon_kstr (c, "site", s->site);
@@ -245,10 +247,11 @@ static void get_blob (struct dt_read *r, struct dt_canon_value v, const char *ke
 static int read_all (struct dt_read *r, struct dt_canon_value v, struct dt_solution *s)
 {
     const char *excluded;
+    const uint8_t *proof;
     int64_t *values;
     size_t n;
 
-    dt_read_map (r, v, 12);
+    dt_read_map (r, v, 13);
     excluded = dt_read_str (r, v, "excluded");
     r->bad |= strlen (excluded) >= sizeof s->excluded;
     snprintf (s->excluded, sizeof s->excluded, "%s", excluded);
@@ -266,6 +269,9 @@ static int read_all (struct dt_read *r, struct dt_canon_value v, struct dt_solut
     r->nomem |= dt_solution_knobs (s) < 0;
     if (!r->bad && !r->nomem)
         get_verdicts (r, v, s);
+    proof = dt_read_bytes (r, v, "proof", &n);
+    dt_buf_put (&s->proof, proof, n);
+    r->nomem |= s->proof.failed;
     get_blob (r, v, "pins_blob", "pins", s->n_pins, &s->pins);
     get_blob (r, v, "stock", "stock", s->n_points, &s->stock);
     return dt_read_done (r, "solution", NULL);

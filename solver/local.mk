@@ -3,6 +3,7 @@ noinst_LTLIBRARIES += libdtsolver.la
 libdtsolver_la_SOURCES = \
 	solver/batch.c solver/batch.h \
 	solver/candidates.c solver/candidates.h \
+	solver/check.c solver/check.h \
 	solver/cut.c solver/cut.h \
 	solver/default.c \
 	solver/deployment.c solver/deployment.h \
@@ -17,7 +18,9 @@ libdtsolver_la_SOURCES = \
 	solver/solution.c solver/solution.h \
 	solver/solve.c solver/solve.h \
 	solver/suggest.c solver/suggest.h \
-	solver/vra.c solver/vra.h \
+	solver/proof.h \
+	solver/vra.c solver/vra.h solver/vra_int.h \
+	solver/vra_limits.c solver/vra_part.c solver/vra_prove.c \
 	solver/yaml.c solver/yaml.h
 libdtsolver_la_CFLAGS = $(AM_CFLAGS) $(YAML_CFLAGS)
 libdtsolver_la_LIBADD = libdtselir.la libdtbase.la $(YAML_LIBS)

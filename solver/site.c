@@ -128,7 +128,8 @@ static int gather (const struct dt_deployment *d, size_t site, const struct dt_s
     ret->n_facts = s->n_facts;
     ret->parameters = options->parameters;
     ret->options = (struct dt_solve_options){ .site = s->site, .strict = options->strict,
-                                              .no_free = options->no_free };
+                                              .no_free = options->no_free,
+                                              .n_threads = options->n_threads };
     ret->options.claim = claims_of (d, s->family, &ret->options.n_claims);
     if (!ret->options.claim) {
         dt_free (mine);

@@ -9,6 +9,7 @@
 
 struct dt_site_options {
     int strict, no_free;         /* as in dt_solve_options                       */
+    unsigned n_threads;          /* likewise; no part of the key                 */
     struct dt_digest parameters; /* of the backend's parameter schema; zero: none */
 };
 

@@ -26,6 +26,7 @@ struct dt_solution *dt_solution_free (struct dt_solution *s)
         dt_graph_free (s->residual);
         dt_buf_done (&s->stock);
         dt_buf_done (&s->pins);
+        dt_buf_done (&s->proof);
         dt_arena_done (&s->arena);
         dt_free (s);
     }

@@ -610,7 +610,7 @@ static int judge (struct solver *v)
     s->why = dt_arena_array (&s->arena, s->n_assignments, sizeof *s->why);
     if (!s->verdict || !s->why)
         return dt_err_nomem (v->err);
-    if ((r = dt_vra_judge (s->residual, s, v->err)) < 0)
+    if ((r = dt_vra_judge (s->residual, s, v->options->n_threads, v->err)) < 0)
         return r;
     for (i = 0; i < s->n_assignments; i++)
         if (s->verdict[i] != DT_ILLEGAL)

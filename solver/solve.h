@@ -10,7 +10,7 @@
 #include "base/digest.h"
 #include "selir/program.h"
 
-#define DT_SOLVER_VERSION 1
+#define DT_SOLVER_VERSION 2
 #define DT_SOLVE_MAX_ASSIGNMENTS (1u << 20)
 #define DT_SOLVE_MAX_CANDIDATES (1u << 16) /* of one pin */
 
@@ -22,6 +22,7 @@ struct dt_solve_options {
      * certificate) or the deployment claims it. */
     int strict;   /* claims are binding, also of fields marked Free */
     int no_free;  /* all fields are binding */
+    unsigned n_threads; /* that judge assignments; 0: one.  The answer is the same */
 };
 
 struct dt_solution_point {
@@ -68,6 +69,7 @@ struct dt_solution {
     const char **why;
     struct dt_graph *residual;  /* owned: simplified, pins and knobs symbolic      */
     struct dt_buf stock, pins;  /* blobs: stock variant; the one that returns pins */
+    struct dt_buf proof;        /* of what is proved: see proof.h                  */
     char excluded[160];         /* what assumes exclude, "" if nothing             */
 };
 

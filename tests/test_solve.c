@@ -8,6 +8,7 @@
 
 #include "base/file.h"
 #include "selir/vm.h"
+#include "solver/check.h"
 #include "solver/site.h"
 
 #define HEAD \
@@ -691,6 +692,7 @@ START_TEST (solve_random)
 
         MUST (r == 0 || r == -DT_EUNCUT || r == -DT_EILLEGAL, "seed %" PRIu64 ": %d %s", seed, r,
               err.text);
+        MUST (r < 0 || dt_check_proof (s, &err) == 0, "seed %" PRIu64 ": %s", seed, err.text);
         *(r == 0 ? &n_solved : r == -DT_EUNCUT ? &n_uncut : &n_illegal) += 1;
         /* Assumes that narrow the domain stop a selector outside of it. */
         if (r == 0 && !*s->excluded && s->n_pins <= 8) {

@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "solver/candidates.h"
+#include "solver/check.h"
 #include "solver/reach.h"
 #include "solver/solution.h"
 #include "solver/vra.h"
@@ -85,7 +86,7 @@ static void one_graph (uint64_t seed, uint32_t size)
     struct dt_solution *s = of_graph (g);
     uint8_t illegal[64] = { 0 };
     struct dt_err err = { "" };
-    int any, r = dt_vra_judge (g, s, &err);
+    int any, r = dt_vra_judge (g, s, 1 + (unsigned)(seed % 2), &err);
     size_t a;
 
     brute (g, illegal, &any);
@@ -101,6 +102,8 @@ static void one_graph (uint64_t seed, uint32_t size)
         MUST ((s->why[a] != NULL) == illegal[a], "seed %" PRIu64 ": why", seed);
         *(illegal[a] ? &n_illegal : &n_legal) += 1;
     }
+    if (any)
+        MUST (dt_check_proof (s, &err) == 0, "seed %" PRIu64 ": %s", seed, err.text);
     dt_solution_free (s);
 }
 
@@ -108,7 +111,7 @@ START_TEST (vra_random)
 {
     uint64_t seed;
 
-    for (seed = 1; seed <= 400; seed++)
+    for (seed = 1; seed <= 700; seed++)
         one_graph (seed, 3 + (uint32_t)(seed % 12));
     /* All kinds were met. */
     ck_assert_int_gt (n_legal, 200);
@@ -186,7 +189,7 @@ START_TEST (vra_ways)
     condition (g, DT_COND_REQUIRE,
                add (g, DT_OP_LE, DT_TYPE_BOOL, x, number (g, ways[_i].limit)), "too much");
     s = of_graph (g);
-    ck_assert_int_eq (dt_vra_judge (g, s, &err), 0);
+    ck_assert_int_eq (dt_vra_judge (g, s, 2, &err), 0);
     ck_assert_str_eq (dt_verdict_name (s->verdict[0]), dt_verdict_name (ways[_i].verdict));
     if (ways[_i].why)
         ck_assert_str_eq (s->why[0], ways[_i].why);
@@ -208,7 +211,7 @@ START_TEST (vra_evidence)
 
     condition (g, DT_COND_REQUIRE, add (g, DT_OP_NE, DT_TYPE_BOOL, x, number (g, 3)), "never");
     s = of_graph (g);
-    ck_assert_int_eq (dt_vra_judge (g, s, NULL), 0);
+    ck_assert_int_eq (dt_vra_judge (g, s, 1, NULL), 0);
     ck_assert_str_eq (dt_verdict_name (s->verdict[0]), dt_verdict_name (want[_i]));
     dt_solution_free (s);
 }
@@ -227,7 +230,7 @@ START_TEST (vra_assume)
     condition (g, DT_COND_REQUIRE, add (g, DT_OP_LE, DT_TYPE_BOOL, a, number (g, 9 + _i)),
                "small a");
     s = of_graph (g);
-    ck_assert_int_eq (dt_vra_judge (g, s, NULL), 0);
+    ck_assert_int_eq (dt_vra_judge (g, s, 1, NULL), 0);
     ck_assert_str_eq (s->excluded, "assumptions exclude 9945 of 10000 inputs");
     ck_assert_int_eq (s->verdict[0] == DT_ILLEGAL, _i == 0);
     if (_i == 0)
@@ -245,7 +248,7 @@ START_TEST (vra_nothing_left)
 
     condition (g, DT_COND_ASSUME, add (g, DT_OP_LT, DT_TYPE_BOOL, a, number (g, 1)), "no a");
     s = of_graph (g);
-    ck_assert_int_eq (dt_vra_judge (g, s, &err), -DT_EILLEGAL);
+    ck_assert_int_eq (dt_vra_judge (g, s, 2, &err), -DT_EILLEGAL);
     ck_assert_str_eq (err.text, "?: the program's assumptions leave no input: no a");
     dt_solution_free (s);
 }
