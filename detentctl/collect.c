@@ -137,7 +137,37 @@ static int add_imports_of_line (struct dt_collected *k, const char *folder, cons
     return 0;
 }
 
-/* Imports of file i; files that it adds come later in the list. */
+static int ends_in (const char *s, size_t n, const char *end)
+{
+    size_t k = strlen (end);
+
+    return n > k && !memcmp (s + n - k, end, k);
+}
+
+/* The data files that a line names in quotes, if the folder has them: "NAME.json". */
+static int add_data_of_line (struct dt_collected *k, const char *folder, const char *s,
+                             const char *end, struct dt_err *reterr)
+{
+    const char *close;
+    char *name;
+    int r = 0;
+
+    for (; r == 0 && s < end; s++) {
+        if ((*s != '"' && *s != '\'') || !(close = memchr (s + 1, *s, (size_t)(end - s - 1))))
+            continue;
+        if (ends_in (s + 1, (size_t)(close - s - 1), ".json")
+            && !memchr (s + 1, '/', (size_t)(close - s - 1))) {
+            if (!(name = dt_strndup (s + 1, (size_t)(close - s - 1))))
+                return dt_err_nomem (reterr);
+            r = exists (folder, name) ? add (k, folder, name, reterr) : 0;
+            dt_free (name);
+        }
+        s = close;
+    }
+    return r;
+}
+
+/* Imports and data files of file i; files that it adds come later in the list. */
 static int add_imports (struct dt_collected *k, size_t i, struct dt_err *reterr)
 {
     struct dt_buf *data = &k->file[i].data; /* add() may move the list: take copies */
@@ -145,13 +175,16 @@ static int add_imports (struct dt_collected *k, size_t i, struct dt_err *reterr)
     char *folder = dt_strdup (k->file[i].folder);
     int r = folder ? 0 : dt_err_nomem (reterr);
 
+    if (!ends_in (k->file[i].name, strlen (k->file[i].name), ".py"))
+        end = s;
     while (r == 0 && s < end) {
         const char *eol = memchr (s, '\n', (size_t)(end - s));
 
         eol = eol ? eol : end;
         while (s < eol && (*s == ' ' || *s == '\t'))
             s++;
-        r = add_imports_of_line (k, folder, s, eol, reterr);
+        if ((r = add_imports_of_line (k, folder, s, eol, reterr)) == 0)
+            r = add_data_of_line (k, folder, s, eol, reterr);
         s = eol + (eol < end);
     }
     dt_free (folder);
@@ -160,18 +193,54 @@ static int add_imports (struct dt_collected *k, size_t i, struct dt_err *reterr)
 
 /* --- the whole ----------------------------------------------------------------- */
 
+/* The data files that the site's facts name: beside the deployment, or with the program. */
+static int add_data (struct dt_collected *k, const char *beside, const char *folder,
+                     const struct dt_site *site, struct dt_err *reterr)
+{
+    int r = 0;
+
+    for (size_t i = site->n_limits; r == 0 && i < site->n_facts; i++) {
+        const struct dt_fact *f = &site->fact[i];
+
+        if (f->kind != DT_FACT_STR || !ends_in (f->s, strlen (f->s), ".json"))
+            continue;
+        if (strchr (f->s, '/'))
+            r = dt_err_set (reterr, -DT_EINPUT, "%s of %s/%s: a data file has no folder: %s",
+                            f->name, site->family, site->site, f->s);
+        else if (exists (beside, f->s) || exists (folder, f->s))
+            r = add (k, exists (beside, f->s) ? beside : folder, f->s, reterr);
+        else
+            r = dt_err_set (reterr, -ENOENT, "data file %s of %s/%s is neither in %s nor in %s",
+                            f->s, site->family, site->site, beside, folder);
+    }
+    return r;
+}
+
+/* Where programs are looked for, in this order: beside the deployment, in the programs'
+ * folder, in its sub-folder of the engine's name, and in that of Detent's own. */
 static int add_program (const struct dt_ctl *c, struct dt_collected *k, const char *beside,
                         const struct dt_site *site, struct dt_err *reterr)
 {
-    const char *name = site->program;
+    const char *name = site->program, *root = installed (c);
+    char *place[] = { dt_strdup (beside), dt_strdup (root),
+                      dt_strf ("%s/%s", root, k->deployment->engine),
+                      dt_strf ("%s/detent", root) };
+    size_t i = 0;
+    int r;
 
-    if (exists (beside, name))
-        return add (k, beside, name, reterr);
-    if (exists (installed (c), name))
-        return add (k, installed (c), name, reterr);
-    return dt_err_set (reterr, -ENOENT,
-                       "program %s of %s/%s is neither in %s nor in %s (--programs FOLDER)", name,
-                       site->family, site->site, beside, installed (c));
+    while (i < DT_ARRAY_SIZE (place) && place[i] && !exists (place[i], name))
+        i++;
+    if (i == DT_ARRAY_SIZE (place))
+        r = dt_err_set (reterr, -ENOENT,
+                        "program %s of %s/%s is neither in %s nor in %s (--programs FOLDER)", name,
+                        site->family, site->site, beside, root);
+    else if (!place[i])
+        r = dt_err_nomem (reterr);
+    else if ((r = add (k, place[i], name, reterr)) == 0)
+        r = add_data (k, beside, place[i], site, reterr);
+    for (i = 0; i < DT_ARRAY_SIZE (place); i++)
+        dt_free (place[i]);
+    return r;
 }
 
 static int collect (const struct dt_ctl *c, const char *path, struct dt_collected *k,

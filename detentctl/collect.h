@@ -2,9 +2,11 @@
  * Uses: solver/, proto/, base/.  Used by: cmd_solve.c, cmd_deployment.c, solved.c.
  *
  * A program is looked for beside the deployment file, then in the installed
- * programs' folder (--programs, $DETENT_PROGRAMS, or the one of this build).
- * With it go those of its folder that it imports, and that these import;
- * selir.py is the language itself and stays. */
+ * programs' folder (--programs, $DETENT_PROGRAMS, or the one of this build), and
+ * there in the folder of the engine's name and in detent/.  With it go those of its
+ * folder that it imports, and that these import, and data files: those named in
+ * quotes in a program, and those that a site's facts name ("NAME.json"; beside the
+ * deployment, or with the program).  selir.py is the language itself and stays. */
 #ifndef DT_CTL_COLLECT_H
 #define DT_CTL_COLLECT_H
 

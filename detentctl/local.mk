@@ -34,7 +34,7 @@ libdtctl_la_SOURCES = \
 	detentctl/site.c detentctl/site.h \
 	detentctl/solved.c detentctl/solved.h \
 	detentctl/trace_view.c detentctl/trace_view.h
-libdtctl_la_CPPFLAGS = $(AM_CPPFLAGS) -DDT_PROGRAMS_DIR='"$(pkgdatadir)/programs/detent"'
+libdtctl_la_CPPFLAGS = $(AM_CPPFLAGS) -DDT_PROGRAMS_DIR='"$(pkgdatadir)/programs"'
 libdtctl_la_CFLAGS = $(AM_CFLAGS) $(JANSSON_CFLAGS) $(SMARTCOLS_CFLAGS) $(PROTOBUF_C_CFLAGS) $(SODIUM_CFLAGS)
 libdtctl_la_LIBADD = libdtsolver.la libdtselir.la libdttrace.la libdtproto.la libdtbase.la \
 	$(JANSSON_LIBS) $(SMARTCOLS_LIBS) $(SODIUM_LIBS)

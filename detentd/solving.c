@@ -19,18 +19,26 @@ void dt_solving_done (struct dt_solving *v)
     dt_arena_done (&v->arena);
 }
 
+static int ends_in (const char *name, const char *ending)
+{
+    size_t n = strlen (name), e = strlen (ending);
+
+    return n > e && strcmp (name + n - e, ending) == 0;
+}
+
 /* A file's name goes into messages and imports: no folder, nothing odd. */
-static int check_file_name (const char *name, const char *ending, struct dt_err *reterr)
+static int check_file_name (const char *name, int program, struct dt_err *reterr)
 {
     static const char good[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-                               "0123456789._-";
-    size_t n = strlen (name), e = strlen (ending);
+                               "0123456789._-,=";
+    size_t n = strlen (name);
 
     if (n == 0 || n > MAX_FILE_NAME || name[0] == '.' || strspn (name, good) != n)
         return dt_err_set (reterr, -DT_EINPUT, "'%.140s' is no file name: letters, digits, '.', "
-                           "'_' and '-', at most %d", name, MAX_FILE_NAME);
-    if (n <= e || strcmp (name + n - e, ending) != 0)
-        return dt_err_set (reterr, -DT_EINPUT, "program %s does not end in %s", name, ending);
+                           "'_', '-', ',' and '=', at most %d", name, MAX_FILE_NAME);
+    if (program && !ends_in (name, ".py") && !ends_in (name, ".json"))
+        return dt_err_set (reterr, -DT_EINPUT,
+                           "program %s does not end in .py, nor in .json as data files do", name);
     return 0;
 }
 
@@ -66,14 +74,14 @@ int dt_solving_take (struct dt_solving *v, const Detent__Deployment *m, struct d
     if (m->n_program > DT_SOURCE_MAX_FILES)
         return dt_err_set (reterr, -DT_ELIMIT, "%zu programs; at most %d may be sent",
                            m->n_program, DT_SOURCE_MAX_FILES);
-    if ((r = check_file_name (m->file->name, "", reterr)) < 0)
+    if ((r = check_file_name (m->file->name, 0, reterr)) < 0)
         return r;
     if (!(v->source = dt_arena_array (&v->arena, m->n_program, sizeof *v->source)))
         return dt_err_nomem (reterr);
     for (size_t i = 0; i < m->n_program; i++) {
         const Detent__File *f = m->program[i];
 
-        if ((r = check_file_name (f->name, ".py", reterr)) < 0)
+        if ((r = check_file_name (f->name, 1, reterr)) < 0)
             return r;
         if (f->data.len > DT_SOURCE_MAX_BYTES)
             return dt_err_set (reterr, -DT_ELIMIT, "program %s has %zu bytes; the limit is %u",
