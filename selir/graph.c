@@ -186,7 +186,8 @@ int64_t dt_graph_add_pin (struct dt_graph *g, const struct dt_pin *pin)
     struct dt_pin row = *pin;
 
     row.node = DT_NODE_NONE;
-    if (!(row.name = dt_graph_str (g, pin->name)))
+    if (!(row.name = dt_graph_str (g, pin->name))
+        || (pin->value && !(row.value = copy_values (g, pin->value, pin->n_values))))
         return -ENOMEM;
     return APPEND (g, pin, row);
 }

@@ -75,6 +75,8 @@ struct dt_knob {
 struct dt_pin {
     const char *name;
     uint8_t type;
+    const int64_t *value; /* [n_values] ascending: all that it may be; NULL: anything */
+    size_t n_values;
     uint32_t node;
     uint32_t span;
 };

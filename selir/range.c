@@ -135,6 +135,17 @@ static int keep_any (struct dt_ranges *r, const struct dt_graph *g, uint8_t type
     return 0;
 }
 
+static int keep_pin (struct dt_ranges *r, const struct dt_graph *g, const struct dt_node *n,
+                     struct dt_range *ret)
+{
+    const struct dt_pin *p = &g->pin[n->imm];
+
+    if (!p->value || p->n_values == 0)
+        return keep_any (r, g, n->type, ret);
+    *ret = interval (p->value[0], p->value[p->n_values - 1]);
+    return p->n_values > DT_RANGE_SET ? 0 : keep_values (r, p->value, p->n_values, ret);
+}
+
 static int leaf (struct dt_ranges *r, const struct dt_graph *g, uint32_t id,
                  struct dt_range *ret)
 {
@@ -151,7 +162,7 @@ static int leaf (struct dt_ranges *r, const struct dt_graph *g, uint32_t id,
     case DT_OP_INPUT: return keep_domain (r, &g->input[n->imm].domain, ret);
     case DT_OP_KNOB:
         return keep_values (r, g->knob[n->imm].value, g->knob[n->imm].n_values, ret);
-    case DT_OP_PIN: return keep_any (r, g, n->type, ret);
+    case DT_OP_PIN: return keep_pin (r, g, n, ret);
     default: return keep_interval (r, 0, 0, ret); /* FAIL has the value 0 */
     }
 }

@@ -1,8 +1,8 @@
 /* solver/encode.c - a solution as one canonical value, and back.
  *
  *   excluded   s
- *   pins       l  of {candidates: s (int64 each), exact, expression, path, where};
- *                 names and types are the residual graph's
+ *   pins       l  of {exact, expression, path, where}; names, types and candidates
+ *                 are the residual graph's
  *   pins_blob  s
  *   points     l  of {batch, claim, free, own: i, where: s}
  *   proof      s  see proof.h
@@ -37,7 +37,6 @@ static void put_pins (const struct dt_solution *s, struct dt_canon *c)
         const struct dt_solution_pin *p = &s->pin[i];
 
         dt_canon_map (c);
-        dt_write_ints (c, "candidates", p->candidate, p->n_candidates);
         dt_canon_kint (c, "exact", p->exact);
         dt_canon_kstr (c, "expression", p->expression);
         dt_canon_kstr (c, "path", p->path);
@@ -133,7 +132,7 @@ static void get_pins (struct dt_read *r, struct dt_canon_value v, struct dt_solu
 {
     struct dt_canon_value list = dt_read_list (r, v, "pins"), item;
     struct dt_canon_iter it = { 0 };
-    size_t i, k;
+    size_t i;
 
     s->n_pins = s->residual->n_pins;
     r->bad |= dt_canon_count (list) != s->n_pins;
@@ -142,16 +141,15 @@ static void get_pins (struct dt_read *r, struct dt_canon_value v, struct dt_solu
     for (i = 0; !r->bad && !r->nomem && dt_canon_next (list, &it, NULL, NULL, &item); i++) {
         struct dt_solution_pin *p = &s->pin[i];
 
-        dt_read_map (r, item, 5);
+        dt_read_map (r, item, 4);
         p->name = s->residual->pin[i].name;
         p->type = s->residual->pin[i].type;
-        p->candidate = dt_read_ints (r, item, "candidates", 1, &p->n_candidates);
+        p->candidate = s->residual->pin[i].value;
+        p->n_candidates = s->residual->pin[i].n_values;
         p->exact = (uint8_t)dt_read_int (r, item, "exact", 0, 1);
         p->expression = dt_read_str (r, item, "expression");
         p->path = dt_read_str (r, item, "path");
         p->where = dt_read_str (r, item, "where");
-        for (k = 1; k < p->n_candidates; k++)
-            r->bad |= p->candidate[k] <= p->candidate[k - 1];
     }
 }
 

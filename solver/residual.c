@@ -166,6 +166,7 @@ static void put_pins (const struct dt_graph *g, struct dt_canon *c)
         dt_canon_kstr (c, "name", g->pin[i].name);
         dt_canon_kint (c, "span", id (g->pin[i].span));
         dt_canon_kint (c, "type", g->pin[i].type);
+        dt_write_ints (c, "values", g->pin[i].value, g->pin[i].n_values);
         dt_canon_end (c);
     }
     dt_canon_end (c);
@@ -312,12 +313,16 @@ static int64_t get_knob (struct dt_read *r, struct dt_canon_value v, struct dt_g
 static int64_t get_pin (struct dt_read *r, struct dt_canon_value v, struct dt_graph *g)
 {
     struct dt_pin p = { 0 };
+    size_t i;
 
-    dt_read_map (r, v, 3);
+    dt_read_map (r, v, 4);
     p.name = dt_read_str (r, v, "name");
     p.span = get_id (r, v, "span");
     p.type = get_type (r, v);
-    return dt_graph_add_pin (g, &p);
+    p.value = dt_read_ints (r, v, "values", 1, &p.n_values);
+    for (i = 1; i < p.n_values; i++)
+        r->bad |= p.value[i] <= p.value[i - 1];
+    return r->bad ? 0 : dt_graph_add_pin (g, &p);
 }
 
 static int64_t get_condition (struct dt_read *r, struct dt_canon_value v, struct dt_graph *g)

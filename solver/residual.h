@@ -10,7 +10,7 @@
  *   knobs       l  of {initial, name, span, type, values}
  *   names       l  of s, those of values, in order of first use
  *   nodes       s  rows of 44 bytes (see residual.c)
- *   pins        l  of {name, span, type}
+ *   pins        l  of {name, span, type, values: s (int64 each)}
  *   points      l  of {field, free, node, span, type}
  *   seq         i  next_seq
  *   spans       s  file, line, column: u32 each

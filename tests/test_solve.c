@@ -182,9 +182,9 @@ START_TEST (solve_claim_unknown)
 }
 END_TEST
 
-/* The first cut takes v, for ranges show that v < 10; with v opaque they do not, and
- * what is left of the batch is cut too. */
-START_TEST (solve_second_cut)
+/* The cut takes v, for ranges show that v < 10: and so they do once it is pinned, for
+ * then it is one of its candidates. */
+START_TEST (solve_pin_range)
 {
     struct dt_solve_options o = { .site = "s", .no_free = 1 };
     struct dt_solution *s;
@@ -196,10 +196,30 @@ START_TEST (solve_second_cut)
                           "    y = v * 2 if v < 10 else call.m\n"
                           "    return Choice(x=x, y=y)\n", 3, &o, &s, &err) == 0, "%s", err.text);
     show (s, &b);
-    ck_assert_str_eq (dt_buf_str (&b), "choose.v: 1 2; input.m: 1 2 3 | proved proved proved proved "
-                                       "proved proved");
+    ck_assert_str_eq (dt_buf_str (&b), "choose.v: 1 2 | proved proved");
     dt_buf_done (&b);
     dt_solution_free (s);
+}
+END_TEST
+
+/* One input is the fewest, but has too many candidates: so two points are pinned. */
+START_TEST (solve_too_many_candidates)
+{
+    struct dt_solve_options o = { .site = "s", .no_free = 1 };
+    struct dt_solution *s;
+    struct dt_buf b = { 0 };
+    struct dt_err err = { "" };
+
+    ck_assert_msg (solve ("    return Choice(x=call.m % 3, y=call.m % 5)\n", 100000, &o, &s, &err)
+                       == 0, "%s", err.text);
+    s->n_assignments = 0;
+    show (s, &b);
+    ck_assert_str_eq (dt_buf_str (&b), "point.x: 0 1 2; point.y: 0 1 2 3 4 |");
+    dt_buf_done (&b);
+    dt_solution_free (s);
+    ck_assert_int_eq (solve ("    return Choice(x=call.m, y=0)\n", 100000, &o, &s, &err), -DT_EUNCUT);
+    ck_assert_msg (strstr (err.text, "may be pinned; the last has more than 2^16 candidates"), "%s",
+                   err.text);
 }
 END_TEST
 
@@ -315,7 +335,7 @@ START_TEST (attention_selectors)
     struct dt_vm *pinned, *stock;
     struct dt_vm_stop stop;
     int64_t regs[512], out[4], own_out[4], seen[2] = { 0, 0 };
-    int64_t in[2][4] = { { 1, 1, 300, 300 }, { 32, 512, 32768, 100000 } }, own[2] = { 1, 300 };
+    int64_t in[2][4] = { { 1, 1, 300, 300 }, { 32, 128, 32768, 100000 } }, own[2] = { 1, 300 };
     struct dt_err err = { "" };
     size_t i;
 
@@ -347,9 +367,9 @@ END_TEST
 START_TEST (attention_default)
 {
     /* requests, longest_query, longest_kv, total_kv */
-    static const int64_t in[] = { 1,  1, 300,  300, 2, 1, 300,   600, 32, 512, 9000, 90000,
+    static const int64_t in[] = { 1,  1, 300,  300, 4, 1, 300,   600, 32, 128, 9000, 90000,
                                   99, 1, 1000, 1000 };
-    static const int64_t own[] = { 1, 300, 1, 300, 1, 300, 512, 9000, 1, 1000 };
+    static const int64_t own[] = { 1, 300, 1, 300, 1, 300, 128, 9000, 1, 1000 };
     static const size_t n_own[] = { 1, 2, 1, 1 };
     /* The first returns stride 256, which is not legal; the last is no input. */
     uint64_t weight[] = { 50, 6, 5, 100 };
@@ -721,7 +741,8 @@ int main (void)
     tcase_add_loop_test (tc, solve_case, 0, DT_ARRAY_SIZE (cases));
     tcase_add_loop_test (tc, solve_freedom, 0, DT_ARRAY_SIZE (freedoms));
     tcase_add_test (tc, solve_claim_unknown);
-    tcase_add_test (tc, solve_second_cut);
+    tcase_add_test (tc, solve_pin_range);
+    tcase_add_test (tc, solve_too_many_candidates);
     tcase_add_test (tc, solve_many);
     tcase_add_test (tc, attention_pins);
     tcase_add_test (tc, attention_selectors);
