@@ -4,11 +4,16 @@
     choose.domains()                       # {"requests": range(1, 65), ...}
     choose({"requests": 3, ...}, knobs={"waves": 4})
 
-Inside a program, `require` and `assume` raise Refused where they do not hold.
+Inside a program, `require` and `assume` raise Refused where they do not hold.  Python's ints never
+overflow, Detent's do: load (..., int_bits=64) raises OverflowError where an int leaves 64 bits.
 """
 from __future__ import annotations
 
+import ast
+import ctypes
+import importlib.machinery
 import importlib.util
+import json
 import sys
 from pathlib import Path
 
@@ -82,6 +87,27 @@ def assume(condition, why):
         raise Refused("assume", why)
 
 
+def f32(x):
+    """The nearest number of single precision."""
+    return ctypes.c_float(x).value
+
+
+def _distinct(pairs):
+    if len(dict(pairs)) != len(pairs):
+        raise ValueError("a key twice")
+    return dict(pairs)
+
+
+def _no_constant(name):
+    raise ValueError(f"{name} is no JSON")
+
+
+def table(name):
+    """The content of a JSON file beside the program."""
+    path = Path(sys._getframe(1).f_globals["__file__"]).parent / name
+    return json.loads(path.read_text("utf-8"), object_pairs_hook=_distinct, parse_constant=_no_constant)
+
+
 def selection(family):
     """Mark the function that chooses for a kernel family."""
 
@@ -99,7 +125,9 @@ class Program:
         self.module = module
         classes = [c for c in vars(module).values() if isinstance(c, type)]
         self.function = next(f for f in vars(module).values() if hasattr(f, "family"))
-        self.facts = next(c for c in classes if issubclass(c, Facts) and c is not Facts)(**facts)
+        record = next(c for c in classes if issubclass(c, Facts) and c is not Facts)
+        floats = [name for name, kind in record.__annotations__.items() if kind in ("float", float)]
+        self.facts = record(**{k: float(v) if k in floats else v for k, v in facts.items()})
         self.batch = next(c for c in classes if issubclass(c, Batch) and c is not Batch)
 
     def domains(self):
@@ -118,14 +146,101 @@ class Program:
         return self.function(*arguments).values()
 
 
-def load(path, facts):
-    """Load a program file; sibling files are found beside it."""
+class _Sized(ast.NodeTransformer):
+    """Ints of so many bits: arithmetic that leaves them raises OverflowError, at its own place."""
+
+    def call(self, node, name, *args):
+        return ast.copy_location(ast.Call(ast.Name(name, ast.Load()), list(args), []), node)
+
+    def visit_BinOp(self, node):
+        self.generic_visit(node)
+        name = {ast.LShift: "_shift", ast.Pow: "_power"}.get(type(node.op))
+        return self.call(node, name, node.left, node.right) if name else self.call(node, "_sized", node)
+
+    def visit_UnaryOp(self, node):
+        self.generic_visit(node)
+        return node if isinstance(node.op, ast.Not) else self.call(node, "_sized", node)
+
+    def visit_Call(self, node):
+        self.generic_visit(node)
+        name = node.func.id if isinstance(node.func, ast.Name) else ""
+        if name == "sum":
+            node.func = ast.copy_location(ast.Name("_sum", ast.Load()), node.func)
+        return self.call(node, "_sized", node) if name in ("abs", "int", "round") else node
+
+    def visit_AugAssign(self, node):
+        left = ast.copy_location(ast.Name(node.target.id, ast.Load()), node)
+        value = ast.copy_location(ast.BinOp(left, node.op, node.value), node)
+        return self.visit(ast.copy_location(ast.Assign([node.target], value), node))
+
+
+def _sized_functions(bits):
+    def sized(v):
+        if isinstance(v, int) and not -(1 << bits - 1) <= v < 1 << bits - 1:
+            raise OverflowError(f"an int leaves {bits} bits")
+        return v
+
+    def shift(a, b):
+        return sized(a << min(b, bits) if b >= 0 else a << b)
+
+    def power(a, b):
+        if isinstance(b, int) and isinstance(a, int) and b > bits and abs(a) > 1:
+            raise OverflowError(f"an int leaves {bits} bits")
+        return sized(a**b)
+
+    def total(values, start=0):
+        for v in values:
+            start = sized(start + v)
+        return start
+
+    return {"_sized": sized, "_shift": shift, "_power": power, "_sum": total}
+
+
+class _Loader(importlib.machinery.SourceFileLoader):
+    """A program's file, with ints of so many bits (None: Python's own)."""
+
+    bits = None
+
+    def get_code(self, fullname):
+        tree = ast.parse(self.get_data(self.path))
+        if self.bits:
+            tree = ast.fix_missing_locations(_Sized().visit(tree))
+        return compile(tree, self.path, "exec", dont_inherit=True)
+
+    def exec_module(self, module):
+        if self.bits:
+            vars(module).update(_sized_functions(self.bits))
+        super().exec_module(module)
+
+
+class _Siblings:
+    """Finds the files beside a program while it loads."""
+
+    def __init__(self, folder, bits):
+        self.folder, self.bits, self.found = folder, bits, []
+
+    def find_spec(self, name, path=None, target=None):
+        file = self.folder / f"{name}.py"
+        if name == "selir" or not file.is_file():
+            return None
+        self.found.append(name)
+        loader = _Loader(name, str(file))
+        loader.bits = self.bits
+        return importlib.util.spec_from_file_location(name, file, loader=loader)
+
+
+def load(path, facts, int_bits=None):
+    """Load a program file; sibling files are found beside it, and are its own."""
     path = Path(path)
-    here = str(path.parent)
     sys.modules.setdefault("selir", sys.modules[__name__])
-    if here not in sys.path:
-        sys.path.insert(0, here)
-    spec = importlib.util.spec_from_file_location(path.stem, path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
+    siblings = _Siblings(path.parent, int_bits)
+    sys.meta_path.insert(0, siblings)
+    try:
+        spec = siblings.find_spec(path.stem)
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+    finally:
+        sys.meta_path.remove(siblings)
+        for name in siblings.found:
+            sys.modules.pop(name, None)
     return Program(module, facts)

@@ -241,7 +241,7 @@ tests_fuzz_fuzz_parse_SOURCES = tests/fuzz/fuzz_parse.c $(fuzz_replay)
 tests_fuzz_fuzz_parse_LDADD = libdtselir.la
 dist_check_SCRIPTS += tests/selir_differential.sh
 TESTS += tests/selir_differential.sh
-EXTRA_DIST += tests/selir_differential.py
+EXTRA_DIST += tests/selir_differential.py tests/selir_programs.py tests/selir_statements.py
 if HAVE_CHECK
 check_PROGRAMS += tests/test_lex tests/test_parse tests/test_specialise
 TESTS += tests/test_lex tests/test_parse tests/test_specialise

@@ -3,4 +3,4 @@
 set -eu
 [ -n "${PYTHON3:-}" ] || { echo "no python3: skipped"; exit 77; }
 exec "$PYTHON3" "$top_srcdir/tests/selir_differential.py" "$top_builddir/tests/selir_eval" \
-    "${PROGRAMS:-800}" "${SEED:-detent}"
+    "${PROGRAMS:-250}" "${SEED:-detent}"

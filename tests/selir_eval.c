@@ -1,6 +1,7 @@
 /* tests/selir_eval.c - run SelIR programs on inputs, for selir_differential.py.
  *
  * stdin, repeated:
+ *     file NAME BYTES\n, then that many bytes and a newline: beside the next program
  *     program BYTES\n, then that many bytes and a newline
  *     run NAME=VALUE ...\n     inputs and knobs: ints, True, False, or text
  * stdout, a line for each:
@@ -8,9 +9,10 @@
  *     values FIELD=VALUE ... | error CLASS LINE | refused KIND LINE
  *
  * Each run is computed from the specialised graph itself, node by node: the
- * meaning.  The vm must give the same values from the emitted blob, and stop at an
- * error that the graph has too (it runs what no Own input reaches first, so of
- * several errors it may meet another one first); else the line is "vm ...". */
+ * meaning.  The vm must give the same values from the emitted blob, simplified with
+ * all passes, none, and all but each one, and stop at an error that the graph has too
+ * (it runs what no Own input reaches first, so of several errors it may meet another
+ * one first); else the line is "vm PASSES ...". */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,6 +26,13 @@
 #include "selir/vm.h"
 
 #define MAX_LINE 65536
+#define MAX_FILES 8
+#define N_MASKS (DT_PASS_COUNT + 2)
+
+static unsigned mask (int i)
+{
+    return i == 0 ? DT_PASS_ALL : i == 1 ? 0 : DT_PASS_ALL & ~(1u << (i - 2));
+}
 
 struct outcome {
     uint64_t seq; /* of the first fault or failing condition; UINT64_MAX: none */
@@ -129,13 +138,15 @@ static void show (const struct dt_graph *g, const struct dt_point *p, int64_t v,
 
     if (p->type == DT_TYPE_INT)
         snprintf (out + n, size - n, " %s=%" PRId64, p->field, v);
+    else if (p->type == DT_TYPE_FLOAT)
+        snprintf (out + n, size - n, " %s=%016" PRIx64, p->field, (uint64_t)v);
     else
         snprintf (out + n, size - n, " %s=%s", p->field, p->type == DT_TYPE_ENUM ? g->enum_text[v] : v ? "True" : "False");
 }
 
 /* --- the vm -------------------------------------------------------------------- */
 
-static struct dt_vm *machine (const struct dt_graph *g)
+static struct dt_vm *machine (const struct dt_graph *g, unsigned passes)
 {
     const struct dt_emit_options options = { .site = "", .variant = "stock" };
     struct dt_graph *simple = NULL;
@@ -144,7 +155,7 @@ static struct dt_vm *machine (const struct dt_graph *g)
     struct dt_err err = { "" };
     uint32_t *map = NULL;
 
-    if (dt_simplify (g, DT_PASS_ALL, NULL, 1, &simple, &map, &err) < 0 || dt_emit (simple, &options, &blob, &err) < 0
+    if (dt_simplify (g, passes, NULL, 1, &simple, &map, &err) < 0 || dt_emit (simple, &options, &blob, &err) < 0
         || dt_vm_load (blob.data, blob.len, &vm, &err) < 0) {
         fprintf (stderr, "%s\n", err.text);
         abort ();
@@ -207,6 +218,8 @@ static int vm_run (const struct dt_vm *vm, const struct dt_graph *g, const char 
         v = o->own ? own_out[i] : out[i];
         if (o->type == DT_TYPE_INT)
             n += (size_t)snprintf (got + n, size - n, " %s=%" PRId64, o->field, v);
+        else if (o->type == DT_TYPE_FLOAT)
+            n += (size_t)snprintf (got + n, size - n, " %s=%016" PRIx64, o->field, (uint64_t)v);
         else
             n += (size_t)snprintf (got + n, size - n, " %s=%s", o->field,
                                    o->type == DT_TYPE_ENUM ? dt_vm_enum (vm, v) : v ? "True" : "False");
@@ -214,75 +227,106 @@ static int vm_run (const struct dt_vm *vm, const struct dt_graph *g, const char 
     return 0;
 }
 
-static void run (const struct dt_graph *g, const struct dt_vm *vm, const char *line)
+/* The vm of one mask against the graph: 1 and a line if they differ. */
+static int differs (const struct dt_graph *g, const struct dt_vm *vm, int i, const char *line, int64_t *v,
+                    const struct outcome *meaning, const char *want)
+{
+    struct outcome o = { .seq = UINT64_MAX };
+    char got[4096];
+    int r = vm_run (vm, g, line, got, sizeof got);
+
+    if (r == 0 && meaning->seq == UINT64_MAX && strcmp (want, got) == 0)
+        return 0;
+    o.sought = got;
+    compute (g, line, v, &o);
+    if (r < 0 && o.found)
+        return 0;
+    printf ("vm %x: %d %s where the graph has%s %s\n", mask (i), r, got, want, o.what ? o.name : "");
+    return 1;
+}
+
+static void run (const struct dt_graph *g, struct dt_vm *const *vm, const char *line)
 {
     struct outcome o = { .seq = UINT64_MAX };
     int64_t *v = dt_calloc (g->n_nodes + 1, sizeof *v);
-    char got[4096], want[4096] = "";
+    char want[4096] = "";
     uint32_t i;
-    int r;
+    int k;
 
     if (!v)
         abort ();
-    r = vm_run (vm, g, line, got, sizeof got);
-    o.sought = r < 0 ? got : NULL;
     compute (g, line, v, &o);
     for (i = 0; o.seq == UINT64_MAX && i < g->n_points; i++)
         show (g, &g->point[i], v[g->point[i].node], want, sizeof want);
-    if (o.seq == UINT64_MAX ? r < 0 || strcmp (want, got) != 0 : !o.found)
-        printf ("vm %d %s where the graph has%s %s\n", r, got, want, o.what ? o.name : "");
-    else if (o.seq != UINT64_MAX)
+    for (k = 0; k < N_MASKS; k++)
+        if (differs (g, vm[k], k, line, v, &o, want))
+            break;
+    if (k == N_MASKS && o.seq != UINT64_MAX)
         printf ("%s %s %u\n", o.what, o.name, g->span[o.span].line);
-    else
+    else if (k == N_MASKS)
         printf ("values%s\n", want);
     dt_free (v);
 }
 
-static struct dt_graph *load (const char *text, size_t len)
+static struct dt_graph *load (const struct dt_source *source, size_t n)
 {
-    const struct dt_source source = { "program.py", text, len };
     struct dt_program *p = NULL;
     struct dt_graph *g = NULL;
     struct dt_err err = { "" };
     int r;
 
-    if ((r = dt_program_parse (&source, 1, &p, &err)) == 0)
+    if ((r = dt_program_parse (source, n, &p, &err)) == 0)
         r = dt_program_specialise (p, NULL, 0, &g, &err);
     dt_program_free (p);
-    if (r < 0)
+    if (r < 0) {
         err.text[strcspn (err.text, "\n")] = 0;
-    if (r < 0)
         printf ("reject %d %s\n", -r, err.text);
-    else
+    } else
         printf ("ok\n");
     return g;
 }
 
+static char *read_text (size_t len)
+{
+    char *text = dt_calloc (len + 1, 1);
+
+    if (!text || fread (text, 1, len + 1, stdin) != len + 1)
+        exit (1);
+    return text;
+}
+
 int main (void)
 {
-    static char line[MAX_LINE];
+    static char line[MAX_LINE], name[MAX_FILES][256];
+    struct dt_source source[MAX_FILES] = { { .name = "program.py" } };
+    struct dt_vm *vm[N_MASKS] = { NULL };
     struct dt_graph *g = NULL;
-    struct dt_vm *vm = NULL;
-    size_t len;
-    char *text;
+    size_t n = 1, len;
+    int k;
 
     while (fgets (line, sizeof line, stdin)) {
-        if (sscanf (line, "program %zu", &len) != 1) {
-            if (g)
-                run (g, vm, line);
-            else
-                printf ("none\n");
-            continue;
-        }
-        if (!(text = dt_calloc (len + 1, 1)) || fread (text, 1, len + 1, stdin) != len + 1)
-            return 1;
-        dt_graph_free (g);
-        vm = dt_vm_free (vm);
-        if ((g = load (text, len)))
-            vm = machine (g);
-        dt_free (text);
+        if (n < MAX_FILES && sscanf (line, "file %255s %zu", name[n], &len) == 2) {
+            source[n] = (struct dt_source){ name[n], read_text (len), len };
+            n++;
+        } else if (sscanf (line, "program %zu", &len) == 1) {
+            source[0].text = read_text (len);
+            source[0].len = len;
+            dt_graph_free (g);
+            g = load (source, n);
+            for (k = 0; k < N_MASKS; k++) {
+                dt_vm_free (vm[k]);
+                vm[k] = g ? machine (g, mask (k)) : NULL;
+            }
+            for (; n > 0; n--)
+                dt_free ((char *)(uintptr_t)source[n - 1].text);
+            n = 1;
+        } else if (g)
+            run (g, vm, line);
+        else
+            printf ("none\n");
     }
-    dt_vm_free (vm);
+    for (k = 0; k < N_MASKS; k++)
+        dt_vm_free (vm[k]);
     dt_graph_free (g);
     return 0;
 }
