@@ -8,7 +8,7 @@
 
 #define PROGRAM_ROOM 16384
 #define PROGRAM_DEPTH 4     /* of expressions, and of blocks */
-#define PROGRAM_STATEMENTS 40
+#define PROGRAM_STATEMENTS 16
 
 struct maker {
     const uint8_t *data;
@@ -129,7 +129,7 @@ static void line (struct maker *m, int indent, const char *form)
 static const char *const statements[] = {
     "$I = $i", "$I = $i", "$I += $i", "$I -= $i", "$I *= $i", "$I //= $i", "$B = $b", "e0 = $e",
     "require($b, 'why')", "assume($i $< $i, 'so')", "$I, $I = $i, $i",
-    "$F = $f", "$F *= $f", "$I = min($i, $i, key=lambda v: -v)", /* wide */
+    "$F = $f", "$F *= $f", "$I = min(($i, $i, $I), key=lambda v: -v)", /* wide */
 };
 static const char *const loops[] = {
     "for i in $l:", "for j, i in enumerate($l):", "for i, j in zip($l, $l):", "for i in range($k, 9, $k):",
