@@ -47,6 +47,49 @@ START_TEST (derive)
 }
 END_TEST
 
+/* Calls of other families, and what is counted in them. */
+static const struct {
+    const char *what, *family;
+    size_t n;
+    int64_t row[8];
+    int want;
+    const char *name;
+    int64_t value;
+} others[] = {
+    { "tiles of one decode", "attention", 1, { 1, 128 }, 0, "tiles_8", 1 },
+    { "one key more", "attention", 1, { 1, 129 }, 0, "tiles_8", 2 },
+    { "each request rounds up", "attention", 2, { 9, 129, 8, 128 }, 0, "tiles_8", 5 },
+    { "tiles of 16 tokens", "attention", 2, { 17, 256, 16, 1 }, 0, "tiles_16", 5 },
+    { "tiles of 32 tokens", "attention", 2, { 33, 256, 32, 1 }, 0, "tiles_32", 5 },
+    { "tiles of 64 tokens", "attention", 2, { 65, 256, 64, 1 }, 0, "tiles_64", 5 },
+    { "no tiles", "attention", 1, { 0, 0 }, 0, "tiles_8", 0 },
+    { "tiles beyond 64 bits", "attention", 1, { INT64_MAX, INT64_MAX }, -DT_EINPUT, "tiles_8", 0 },
+    { "tokens add up", "gemm", 3, { 1, 64, 0 }, 0, "tokens", 65 },
+    { "tokens of a norm", "rowwise", 1, { 7 }, 0, "tokens", 7 },
+    { "a negative row", "rowwise", 2, { 7, -1 }, -DT_EINPUT, "tokens", 0 },
+    { "bytes", "allreduce", 1, { 4096 }, 0, "bytes", 4096 },
+    { "bytes beyond 64 bits", "allreduce", 2, { INT64_MAX, 1 }, -DT_EINPUT, "bytes", 0 },
+    { "tokens of a moe call", "moe", 3, { 5, 8, 0, 0, 0, 2 }, 0, "tokens", 5 },
+    { "experts that are hit", "moe", 3, { 5, 8, 0, 0, 0, 2 }, 0, "experts", 2 },
+    { "the longest load", "moe", 3, { 5, 8, 0, 0, 0, 12 }, 0, "longest_load", 12 },
+    { "a negative load", "moe", 1, { 5, -8 }, -DT_EINPUT, "tokens", 0 },
+};
+
+START_TEST (other)
+{
+    const struct dt_schema *s = dt_schema_find (others[_i].family);
+    struct dt_call call = { others[_i].n, others[_i].row };
+    int64_t q[DT_SCHEMA_MAX_QUANTITIES];
+    int i = dt_schema_quantity (s, others[_i].name);
+
+    ck_assert (i >= 0 && !s->quantity[i].own);
+    ck_assert_msg (dt_schema_derive (s, &call, q, NULL) == others[_i].want, "%s", others[_i].what);
+    if (others[_i].want == 0)
+        ck_assert_msg (q[i] == others[_i].value, "%s: %jd", others[_i].what, (intmax_t)q[i]);
+    ck_assert (dt_schema_work (s, &call) > 0 || others[_i].want < 0);
+}
+END_TEST
+
 START_TEST (own)
 {
     const struct dt_schema *s = dt_schema_find ("attention");
@@ -83,6 +126,7 @@ int main (void)
     int failed;
 
     tcase_add_loop_test (tc, derive, 0, N (cases));
+    tcase_add_loop_test (tc, other, 0, N (others));
     tcase_add_test (tc, own);
     tcase_add_test (tc, names);
     suite_add_tcase (s, tc);

@@ -7,10 +7,17 @@
 /* --- attention ------------------------------------------------------------- */
 
 enum { QUERY_LEN, KV_LEN, ATTENTION_FIELDS };
-enum { REQUESTS, LONGEST_QUERY, LONGEST_KV, TOTAL_QUERY, TOTAL_KV, QUERY_LENGTH, KV_LENGTH };
+enum {
+    REQUESTS, LONGEST_QUERY, LONGEST_KV, TOTAL_QUERY, TOTAL_KV, QUERY_LENGTH, KV_LENGTH,
+    TILES_8, TILES_16, TILES_32, TILES_64, ATTENTION_QUANTITIES
+};
+enum { TILE_ROWS_SHIFT = 3, TILE_KEYS_SHIFT = 7 }; /* of the smallest tiles: 8 by 128 */
 
 static const char *const attention_field[] = { [QUERY_LEN] = "query_len", [KV_LEN] = "kv_len" };
 
+#define TILES(rows) \
+    { "tiles_" #rows, "tiles", \
+      "sum over requests of ceil(query_len / " #rows ") * ceil(kv_len / 128)", 0 }
 static const struct dt_quantity attention_quantity[] = {
     [REQUESTS] = { "requests", "requests", "number of requests", 0 },
     [LONGEST_QUERY] = { "longest_query", "tokens", "max over requests of query_len", 0 },
@@ -19,13 +26,38 @@ static const struct dt_quantity attention_quantity[] = {
     [TOTAL_KV] = { "total_kv", "tokens", "sum over requests of kv_len", 0 },
     [QUERY_LENGTH] = { "query_length", "tokens", "query_len of the request", 1 },
     [KV_LENGTH] = { "kv_length", "tokens", "kv_len of the request", 1 },
+    [TILES_8] = TILES (8),
+    [TILES_16] = TILES (16),
+    [TILES_32] = TILES (32),
+    [TILES_64] = TILES (64),
 };
+
+/* ceil(v / 2^shift).  Engines derive on every step: no division. */
+static int64_t ceil_shift (int64_t v, int shift)
+{
+    return (v >> shift) + ((v & ((1 << shift) - 1)) != 0);
+}
+
+/* ret[TILES_8] ... are sums so far: add one request's. */
+static int add_tiles (const int64_t *request, int64_t *ret)
+{
+    int64_t tiles, keys = ceil_shift (request[KV_LEN], TILE_KEYS_SHIFT);
+
+    for (int q = TILES_8; q <= TILES_64; q++)
+        if (__builtin_mul_overflow (
+                ceil_shift (request[QUERY_LEN], TILE_ROWS_SHIFT + q - TILES_8), keys, &tiles)
+            || __builtin_add_overflow (ret[q], tiles, &ret[q]))
+            return -DT_EINPUT;
+    return 0;
+}
 
 static int attention_derive (const int64_t *request, size_t n_requests, int64_t *ret)
 {
     int64_t most[ATTENTION_FIELDS] = { 0 }, sum[ATTENTION_FIELDS] = { 0 };
 
-    for (size_t i = 0; i < n_requests; i++)
+    for (size_t q = TILES_8; q <= TILES_64; q++)
+        ret[q] = 0;
+    for (size_t i = 0; i < n_requests; i++) {
         for (size_t f = 0; f < ATTENTION_FIELDS; f++) {
             int64_t v = request[i * ATTENTION_FIELDS + f];
 
@@ -34,6 +66,9 @@ static int attention_derive (const int64_t *request, size_t n_requests, int64_t 
             if (v > most[f])
                 most[f] = v;
         }
+        if (add_tiles (request + i * ATTENTION_FIELDS, ret) < 0)
+            return -DT_EINPUT;
+    }
     ret[REQUESTS] = (int64_t)n_requests;
     ret[LONGEST_QUERY] = most[QUERY_LEN];
     ret[LONGEST_KV] = most[KV_LEN];
@@ -53,16 +88,91 @@ static double attention_work (const int64_t *request)
     return (1 + (double)request[QUERY_LEN]) * (1 + (double)request[KV_LEN]);
 }
 
+/* --- families whose calls are an amount ---------------------------------------- */
+
+/* gemm, rowwise, allreduce: a row is a part of the call (the whole, or one request's
+ * tokens or bytes); the call's amount is the sum. */
+enum { AMOUNT };
+
+static const char *const tokens_field[] = { [AMOUNT] = "tokens" };
+static const struct dt_quantity tokens_quantity[] = {
+    [AMOUNT] = { "tokens", "tokens", "sum over rows of tokens", 0 },
+};
+static const char *const bytes_field[] = { [AMOUNT] = "bytes" };
+static const struct dt_quantity bytes_quantity[] = {
+    [AMOUNT] = { "bytes", "bytes", "sum over rows of bytes", 0 },
+};
+
+static int amount_derive (const int64_t *row, size_t n_rows, int64_t *ret)
+{
+    int64_t sum = 0;
+
+    for (size_t i = 0; i < n_rows; i++)
+        if (row[i] < 0 || __builtin_add_overflow (sum, row[i], &sum))
+            return -DT_EINPUT;
+    ret[AMOUNT] = sum;
+    return 0;
+}
+
+static double amount_work (const int64_t *row)
+{
+    return 1 + (double)row[AMOUNT];
+}
+
+/* --- moe ----------------------------------------------------------------------- */
+
+/* A row is an expert of this rank. */
+enum { MOE_TOKENS, MOE_LOAD, MOE_FIELDS };
+enum { TOKENS, EXPERTS, LONGEST_LOAD };
+
+static const char *const moe_field[] = { [MOE_TOKENS] = "tokens", [MOE_LOAD] = "load" };
+static const struct dt_quantity moe_quantity[] = {
+    [TOKENS] = { "tokens", "tokens", "sum over rows of tokens", 0 },
+    [EXPERTS] = { "experts", "experts", "number of rows whose load is above 0", 0 },
+    [LONGEST_LOAD] = { "longest_load", "tokens", "max over rows of load", 0 },
+};
+
+static int moe_derive (const int64_t *row, size_t n_rows, int64_t *ret)
+{
+    int64_t tokens = 0, experts = 0, longest = 0;
+
+    for (size_t i = 0; i < n_rows; i++, row += MOE_FIELDS) {
+        if (row[MOE_TOKENS] < 0 || row[MOE_LOAD] < 0
+            || __builtin_add_overflow (tokens, row[MOE_TOKENS], &tokens))
+            return -DT_EINPUT;
+        experts += row[MOE_LOAD] > 0;
+        if (row[MOE_LOAD] > longest)
+            longest = row[MOE_LOAD];
+    }
+    ret[TOKENS] = tokens;
+    ret[EXPERTS] = experts;
+    ret[LONGEST_LOAD] = longest;
+    return 0;
+}
+
+/* An expert's weights are read once if it has any token. */
+static double moe_work (const int64_t *row)
+{
+    return 1 + (double)row[MOE_TOKENS] + (row[MOE_LOAD] > 0 ? 64 : 0);
+}
+
 /* --- all families ---------------------------------------------------------- */
 
+#define NAMES(family) \
+    family##_field, sizeof family##_field / sizeof *family##_field, family##_quantity, \
+        sizeof family##_quantity / sizeof *family##_quantity
+
 static const struct dt_schema schemas[] = {
-    { "attention", attention_field, sizeof attention_field / sizeof *attention_field,
-      attention_quantity, sizeof attention_quantity / sizeof *attention_quantity,
-      attention_derive, attention_own, attention_work },
+    { "attention", NAMES (attention), attention_derive, attention_own, attention_work },
+    { "gemm", NAMES (tokens), amount_derive, NULL, amount_work },
+    { "rowwise", NAMES (tokens), amount_derive, NULL, amount_work },
+    { "allreduce", NAMES (bytes), amount_derive, NULL, amount_work },
+    { "moe", NAMES (moe), moe_derive, NULL, moe_work },
 };
 
 _Static_assert (ATTENTION_FIELDS <= DT_SCHEMA_MAX_FIELDS, "raise DT_SCHEMA_MAX_FIELDS");
-_Static_assert (KV_LENGTH < DT_SCHEMA_MAX_QUANTITIES, "raise DT_SCHEMA_MAX_QUANTITIES");
+_Static_assert (MOE_FIELDS <= DT_SCHEMA_MAX_FIELDS, "raise DT_SCHEMA_MAX_FIELDS");
+_Static_assert (ATTENTION_QUANTITIES <= DT_SCHEMA_MAX_QUANTITIES, "raise DT_SCHEMA_MAX_QUANTITIES");
 
 const struct dt_schema *dt_schema_find (const char *family)
 {
@@ -87,7 +197,7 @@ int dt_schema_derive (const struct dt_schema *s, const struct dt_call *call, int
         return dt_err_set (reterr, -DT_EINPUT, "%s: a call without requests", s->family);
     if (s->derive (call->request, call->n_requests, ret) < 0)
         return dt_err_set (reterr, -DT_EINPUT,
-                           "%s: a field is negative or their sum leaves 64 bits", s->family);
+                           "%s: a field is negative, or a sum leaves 64 bits", s->family);
     return 0;
 }
 

@@ -24,21 +24,36 @@ struct dt_quantity {
 /* Immutable, static. */
 struct dt_schema {
     const char *family;
-    const char *const *field; /* per request: "query_len", "kv_len" */
+    const char *const *field; /* of a row: "query_len", "kv_len" */
     size_t n_fields;
     const struct dt_quantity *quantity;
     size_t n_quantities;
     /* Behind the functions below. */
     int (*derive) (const int64_t *request, size_t n_requests, int64_t *ret);
-    int64_t (*own) (size_t q, const int64_t *request);
+    int64_t (*own) (size_t q, const int64_t *request); /* NULL: no own quantity */
     double (*work) (const int64_t *request); /* of one request; dt_schema_work */
 };
 
-/* NULL if there is no such family.  So far: "attention", with fields query_len
- * (tokens that ask in this call) and kv_len (tokens that they may see, themselves
- * included), and quantities
- *   requests, longest_query, longest_kv, total_query, total_kv   (of the call)
- *   query_length, kv_length                                      (own) */
+/* NULL if there is no such family.
+ *
+ * family     fields of a row              quantities of the call
+ * attention  query_len, kv_len            requests, longest_query, longest_kv,
+ *                                         total_query, total_kv,
+ *                                         tiles_8, tiles_16, tiles_32, tiles_64;
+ *                                         own: query_length, kv_length
+ * gemm       tokens                       tokens
+ * rowwise    tokens                       tokens
+ * allreduce  bytes                        bytes
+ * moe        tokens, load                 tokens, experts, longest_load
+ *
+ * attention: a row is a request; query_len are the tokens that ask in this call, kv_len
+ * those that they may see, themselves included.  tiles_R counts the pairs of R query
+ * tokens and 128 keys, each request rounded up: the work that a kernel with such tiles
+ * sees (a kernel with 64 rows of 8 heads a KV head: tiles_8).
+ * gemm, rowwise, allreduce: a row is a part of the call, usually the whole, with padding
+ * as the kernel sees it.
+ * moe: a row is an expert of this rank with its load (token-expert pairs); the call's
+ * tokens stand in the first row, 0 in the others. */
 const struct dt_schema *dt_schema_find (const char *family);
 /* Index of a quantity by name, -1 if there is none. */
 int dt_schema_quantity (const struct dt_schema *s, const char *name);
@@ -51,7 +66,7 @@ struct dt_call {
 };
 
 /* Derive the quantities of the call that are not own into ret[n_quantities]
- * (own entries are left as they are).  -DT_EINPUT: no request, a negative field,
+ * (own entries are left as they are).  -DT_EINPUT: no request (row), a negative field,
  * or a sum that leaves 64 bits; ret is then unspecified.  Allocates nothing. */
 int dt_schema_derive (const struct dt_schema *s, const struct dt_call *call, int64_t *ret,
                       struct dt_err *reterr);
