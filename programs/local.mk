@@ -2,3 +2,8 @@
 nobase_dist_pkgdata_DATA += \
 	programs/detent/attention.py \
 	programs/selir.py
+
+# programs/sglang/: SGLang's selections.
+nobase_dist_pkgdata_DATA += \
+	programs/sglang/fa3.py \
+	programs/sglang/fa3_tiles.py
