@@ -2,9 +2,13 @@
 
 # solver
 if HAVE_CHECK
-solver_tests = tests/test_cut tests/test_deployment tests/test_export tests/test_solve tests/test_vra
+solver_tests = tests/test_check tests/test_cut tests/test_deployment tests/test_export \
+	tests/test_solve tests/test_vra
 check_PROGRAMS += $(solver_tests)
 TESTS += $(solver_tests)
+tests_test_check_SOURCES = tests/test_check.c tests/graph_random.h tests/solver_rig.h
+tests_test_check_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
+tests_test_check_LDADD = libdtsolver.la $(CHECK_LIBS)
 tests_test_cut_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 tests_test_cut_LDADD = libdtsolver.la $(CHECK_LIBS)
 tests_test_deployment_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
@@ -12,7 +16,7 @@ tests_test_deployment_LDADD = libdtsolver.la $(CHECK_LIBS)
 tests_test_export_SOURCES = tests/test_export.c tests/graph_random.h
 tests_test_export_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 tests_test_export_LDADD = libdtsolver.la $(CHECK_LIBS)
-tests_test_solve_SOURCES = tests/test_solve.c tests/graph_random.h
+tests_test_solve_SOURCES = tests/test_solve.c tests/graph_random.h tests/solver_rig.h
 tests_test_solve_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 tests_test_solve_LDADD = libdtsolver.la $(CHECK_LIBS)
 tests_test_vra_SOURCES = tests/test_vra.c tests/graph_random.h

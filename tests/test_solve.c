@@ -10,61 +10,7 @@
 #include "selir/vm.h"
 #include "solver/check.h"
 #include "solver/site.h"
-
-#define HEAD \
-    "from __future__ import annotations\n" \
-    "from selir import Batch, Facts, Free, Own, Record, Runtime, Unpinnable, assume, knob, " \
-    "require, selection\n\n" \
-    "class Model(Facts):\n    n: int\n\n" \
-    "class Call(Batch):\n" \
-    "    m: Runtime[range(1, facts.n + 1)]\n" \
-    "    t: Unpinnable[range(1, 1 << 40)]\n" \
-    "    own: Own[range(1, 101)]\n\n" \
-    "class Choice(Record):\n    x: int\n    y: Free[int]\n\n" \
-    "@selection(family=\"f\")\n" \
-    "def choose(facts: Model, call: Call) -> Choice:\n"
-
-static struct dt_graph *graph_of (const char *body, int64_t n)
-{
-    char text[4096];
-    struct dt_source source = { "f.py", text, 0 };
-    struct dt_fact fact = { .name = "n", .kind = DT_FACT_INT, .i = n };
-    struct dt_program *p;
-    struct dt_graph *g;
-    struct dt_err err = { "" };
-
-    source.len = (size_t)snprintf (text, sizeof text, "%s%s", HEAD, body);
-    ck_assert_msg (dt_program_parse (&source, 1, &p, &err) == 0, "%s", err.text);
-    ck_assert_msg (dt_program_specialise (p, &fact, 1, &g, &err) == 0, "%s", err.text);
-    dt_program_free (p);
-    return g;
-}
-
-static int solve (const char *body, int64_t n, const struct dt_solve_options *o,
-                  struct dt_solution **ret, struct dt_err *err)
-{
-    static const struct dt_solve_options none = { .site = "s" };
-    struct dt_graph *g = graph_of (body, n);
-    int r = dt_solve (g, o ? o : &none, ret, err);
-
-    dt_graph_free (g);
-    return r;
-}
-
-/* Pins, and the verdicts of all assignments, as text. */
-static void show (const struct dt_solution *s, struct dt_buf *b)
-{
-    size_t i, k;
-
-    for (i = 0; i < s->n_pins; i++) {
-        dt_buf_printf (b, "%s%s:", i ? "; " : "", s->pin[i].name);
-        for (k = 0; k < s->pin[i].n_candidates; k++)
-            dt_buf_printf (b, " %" PRId64, s->pin[i].candidate[k]);
-    }
-    dt_buf_printf (b, " |");
-    for (i = 0; i < s->n_assignments; i++)
-        dt_buf_printf (b, " %s", dt_verdict_name (s->verdict[i]));
-}
+#include "tests/solver_rig.h"
 
 static const struct {
     const char *what, *body;
@@ -140,32 +86,50 @@ START_TEST (solve_case)
 }
 END_TEST
 
-/* Claims: y is Free in the program, x is not. */
+/* Every combination.  y is Free in the program, x is not. */
 static const struct {
-    const char *claim;
+    const char *claims; /* of which fields */
     int strict, no_free;
-    int x_free, y_free, y_claim;
+    int x_free, y_free, x_claim, y_claim;
 } freedoms[] = {
-    { NULL, 0, 0, 0, 1, 0 }, { "y", 0, 0, 0, 1, 1 }, { "y", 1, 0, 0, 0, 0 },
-    { NULL, 1, 0, 0, 1, 0 }, { "x", 0, 0, 1, 1, 0 }, { "x", 1, 0, 0, 1, 0 },
-    { "y", 0, 1, 0, 0, 0 },  { NULL, 0, 1, 0, 0, 0 },
+    { "", 0, 0, 0, 1, 0, 0 },   { "", 1, 0, 0, 1, 0, 0 },
+    { "", 0, 1, 0, 0, 0, 0 },   { "", 1, 1, 0, 0, 0, 0 },
+    { "x", 0, 0, 1, 1, 1, 0 },  { "x", 1, 0, 0, 1, 0, 0 },
+    { "x", 0, 1, 0, 0, 0, 0 },  { "x", 1, 1, 0, 0, 0, 0 },
+    { "y", 0, 0, 0, 1, 0, 1 },  { "y", 1, 0, 0, 0, 0, 0 },
+    { "y", 0, 1, 0, 0, 0, 0 },  { "y", 1, 1, 0, 0, 0, 0 },
+    { "xy", 0, 0, 1, 1, 1, 1 }, { "xy", 1, 0, 0, 0, 0, 0 },
+    { "xy", 0, 1, 0, 0, 0, 0 }, { "xy", 1, 1, 0, 0, 0, 0 },
 };
 
 START_TEST (solve_freedom)
 {
     struct dt_solve_options o = { .site = "s", .strict = freedoms[_i].strict,
                                   .no_free = freedoms[_i].no_free };
+    const char *claim[2];
     struct dt_solution *s;
     struct dt_err err = { "" };
+    int n_free;
 
-    o.claim = &freedoms[_i].claim;
-    o.n_claims = freedoms[_i].claim != NULL;
-    ck_assert_msg (solve ("    return Choice(x=call.m, y=call.m + 1)\n", 3, &o, &s, &err) == 0,
+    o.claim = claim;
+    if (strchr (freedoms[_i].claims, 'x'))
+        claim[o.n_claims++] = "x";
+    if (strchr (freedoms[_i].claims, 'y'))
+        claim[o.n_claims++] = "y";
+    ck_assert_msg (solve ("    return Choice(x=call.m % 2, y=call.m // 2)\n", 3, &o, &s, &err) == 0,
                    "%s", err.text);
     ck_assert_int_eq (s->point[0].is_free, freedoms[_i].x_free);
     ck_assert_int_eq (s->point[1].is_free, freedoms[_i].y_free);
+    ck_assert_int_eq (s->point[0].by_claim, freedoms[_i].x_claim);
     ck_assert_int_eq (s->point[1].by_claim, freedoms[_i].y_claim);
     ck_assert (s->point[0].batch && s->point[1].batch && !s->point[0].own);
+    /* One pin a binding field, but the input where both are. */
+    n_free = freedoms[_i].x_free + freedoms[_i].y_free;
+    ck_assert_uint_eq (s->n_pins, n_free == 2 ? 0 : 1);
+    if (s->n_pins == 1)
+        ck_assert_str_eq (s->pin[0].name, n_free == 0  ? "input.m"
+                                          : freedoms[_i].x_free ? "point.y"
+                                                                : "point.x");
     dt_solution_free (s);
 }
 END_TEST
