@@ -3,6 +3,7 @@
 #include "detentctl/collect.h"
 #include "detentctl/commands.h"
 #include "detentctl/connect.h"
+#include "detentctl/dump.h"
 #include "detentctl/site.h"
 
 static const struct dt_ctl_option options[] = {
@@ -10,6 +11,8 @@ static const struct dt_ctl_option options[] = {
     { "no-free", 0, NULL, "treat all free fields as binding" },
     { "offline", 0, NULL, "solve in this process; needs no daemon and stores nothing" },
     { "why-illegal", 0, NULL, "print a counterexample for each illegal assignment" },
+    { "dump", 0, "WHAT", "print graph, simplified, residual or code instead; solves offline" },
+    { "dot", 0, NULL, "print the graph with its cut for dot(1) instead; solves offline" },
     { "programs", 0, "FOLDER", "where programs are that are not beside FILE" },
     { 0 },
 };
@@ -53,6 +56,22 @@ static int solve (const struct dt_ctl *c, struct dt_collected *k, struct dt_err 
     return 0;
 }
 
+/* Graphs need the sources, and stay out of the store: they are made here. */
+static int dump (const struct dt_ctl *c, const struct dt_collected *k, struct dt_err *reterr)
+{
+    struct dt_site_options how = { .strict = dt_ctl_flag (c, "strict"),
+                                   .no_free = dt_ctl_flag (c, "no-free") };
+    const char *word = dt_ctl_value (c, "dump");
+    enum dt_dump_what what = DT_DUMP_DOT;
+    int r = 0;
+
+    if (c->json || (word && dt_ctl_flag (c, "dot")))
+        return dt_err_set (reterr, -DT_EUSAGE, "--dump, --dot and --json exclude each other");
+    if (word && (r = dt_dump_parse (word, &what, reterr)) < 0)
+        return r;
+    return dt_dump (k, what, &how, reterr);
+}
+
 static int run (const struct dt_ctl *c, struct dt_err *reterr)
 {
     struct dt_collected k;
@@ -60,7 +79,8 @@ static int run (const struct dt_ctl *c, struct dt_err *reterr)
 
     if ((r = dt_collect (c, c->arg[0], &k, reterr)) < 0)
         return r;
-    r = solve (c, &k, reterr);
+    r = dt_ctl_flag (c, "dump") || dt_ctl_flag (c, "dot") ? dump (c, &k, reterr)
+                                                          : solve (c, &k, reterr);
     dt_collected_done (&k);
     return r;
 }

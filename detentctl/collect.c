@@ -10,8 +10,6 @@
 #include "base/file.h"
 #include "base/mem.h"
 
-#define DEPLOYMENT_MAX_BYTES (1u << 20)
-
 void dt_collected_done (struct dt_collected *k)
 {
     for (size_t i = 0; i < k->n_files; i++) {
@@ -252,7 +250,7 @@ static int collect (const struct dt_ctl *c, const char *path, struct dt_collecte
 
     if (!(k->name = dt_strdup (slash ? slash + 1 : path)))
         return dt_err_nomem (reterr);
-    if ((r = dt_file_read (path, DEPLOYMENT_MAX_BYTES, &k->data, reterr)) < 0
+    if ((r = dt_file_read (path, DT_DEPLOYMENT_MAX_BYTES, &k->data, reterr)) < 0
         || (r = dt_deployment_parse (path, k->data.data, k->data.len, &k->deployment, reterr)) < 0)
         return r;
     if (!(beside = folder_of (path)))
@@ -270,6 +268,35 @@ int dt_collect (const struct dt_ctl *c, const char *path, struct dt_collected *r
 {
     struct dt_collected k = { 0 };
     int r = collect (c, path, &k, reterr);
+
+    if (r < 0)
+        dt_collected_done (&k);
+    else
+        *ret = k;
+    return r;
+}
+
+static int collect_program (const char *path, struct dt_collected *k, struct dt_err *reterr)
+{
+    const char *slash = strrchr (path, '/'), *name = slash ? slash + 1 : path;
+    char *beside;
+    int r;
+
+    if (!ends_in (name, strlen (name), ".py"))
+        return dt_err_set (reterr, -DT_EUSAGE, "%s: a program's name ends in .py", path);
+    if (!(beside = folder_of (path)))
+        return dt_err_nomem (reterr);
+    r = add (k, beside, name, reterr);
+    for (size_t i = 0; r == 0 && i < k->n_files; i++)
+        r = add_imports (k, i, reterr);
+    dt_free (beside);
+    return r;
+}
+
+int dt_collect_program (const char *path, struct dt_collected *ret, struct dt_err *reterr)
+{
+    struct dt_collected k = { 0 };
+    int r = collect_program (path, &k, reterr);
 
     if (r < 0)
         dt_collected_done (&k);

@@ -1,5 +1,6 @@
 /* detentctl/collect.h - a deployment with the programs that it needs.
- * Uses: solver/, proto/, base/.  Used by: cmd_solve.c, cmd_deployment.c, solved.c.
+ * Uses: solver/, proto/, base/.  Used by: cmd_solve.c, cmd_deployment_check.c, solved.c,
+ * selir.c.
  *
  * A program is looked for beside the deployment file, then in the installed
  * programs' folder (--programs, $DETENT_PROGRAMS, or the one of this build), and
@@ -15,6 +16,8 @@
 #include "proto/wire.h"
 #include "solver/deployment.h"
 
+#define DT_DEPLOYMENT_MAX_BYTES (1u << 20)
+
 struct dt_collected_file {
     char *name, *folder; /* "attention.py", "programs/detent" */
     struct dt_buf data;
@@ -22,7 +25,7 @@ struct dt_collected_file {
 struct dt_collected {
     char *name; /* of the deployment's file, without its folder */
     struct dt_buf data;
-    struct dt_deployment *deployment;
+    struct dt_deployment *deployment; /* NULL if there is none */
     struct dt_collected_file *file;
     size_t n_files, room_files;
 };
@@ -31,6 +34,9 @@ struct dt_collected {
  *   -DT_EINPUT  the deployment is not valid, or two files have one name */
 int dt_collect (const struct dt_ctl *c, const char *path, struct dt_collected *ret,
                 struct dt_err *reterr);
+/* A program alone, first, and what it imports; there is no deployment.
+ *   -DT_EUSAGE  the name does not end in .py     -ENOENT  it is not there */
+int dt_collect_program (const char *path, struct dt_collected *ret, struct dt_err *reterr);
 void dt_collected_done (struct dt_collected *k);
 
 /* The message of it; borrows from `k`.  `file` has room for k->n_files. */

@@ -8,10 +8,14 @@ libdtctl_la_SOURCES = \
 	detentctl/cmd_commit.c \
 	detentctl/cmd_completion.c \
 	detentctl/cmd_deployment_check.c \
+	detentctl/cmd_explain.c \
+	detentctl/cmd_export.c \
 	detentctl/cmd_fetch.c \
 	detentctl/cmd_jobs.c \
 	detentctl/cmd_log.c \
 	detentctl/cmd_pins.c \
+	detentctl/cmd_selir_check.c \
+	detentctl/cmd_selir_run.c \
 	detentctl/cmd_show.c \
 	detentctl/cmd_solve.c \
 	detentctl/cmd_status.c \
@@ -24,12 +28,17 @@ libdtctl_la_SOURCES = \
 	detentctl/commands.c detentctl/commands.h \
 	detentctl/commit_view.c detentctl/commit_view.h \
 	detentctl/connect.c detentctl/connect.h \
+	detentctl/dump.c detentctl/dump.h \
+	detentctl/evaluate.c detentctl/evaluate.h \
+	detentctl/graphs.c detentctl/graphs.h \
 	detentctl/help.c \
 	detentctl/job.c detentctl/job.h \
 	detentctl/job_view.c \
 	detentctl/options.c detentctl/options.h \
 	detentctl/print.c detentctl/print.h \
 	detentctl/progress.c detentctl/progress.h \
+	detentctl/selir.c detentctl/selir.h \
+	detentctl/settings.c detentctl/settings.h \
 	detentctl/sheet.c detentctl/sheet.h \
 	detentctl/site.c detentctl/site.h \
 	detentctl/solved.c detentctl/solved.h \

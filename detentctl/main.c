@@ -37,5 +37,5 @@ int main (int argc, char **argv)
         fprintf (stderr, "detentctl: standard output: %s\n", strerror (errno));
         return dt_err_exit (-EIO);
     }
-    return dt_err_exit (r);
+    return r > 0 ? r : dt_err_exit (r);
 }

@@ -27,6 +27,8 @@ struct dt_ctl_command {
     int min_args, max_args;
     const char *help;
     const struct dt_ctl_option *option; /* NULL: none of its own */
+    /* 0, a negative code with its text, or the exit code of an answer that is already
+     * on stdout. */
     int (*run) (const struct dt_ctl *c, struct dt_err *reterr);
 };
 

@@ -219,7 +219,7 @@ static void print_site (const struct dt_solved_site *m, enum dt_site_show show)
 
 /* --- JSON ------------------------------------------------------------------------ */
 
-static json_t *value_json (const struct dt_solution *s, uint8_t type, int64_t v)
+json_t *dt_site_value_json (const struct dt_solution *s, uint8_t type, int64_t v)
 {
     if (type == DT_TYPE_INT)
         return json_integer (v);
@@ -235,7 +235,7 @@ static json_t *values_json (const struct dt_solution *s, uint8_t type, const int
     json_t *a = dt_json_array ();
 
     for (size_t i = 0; i < n; i++)
-        dt_json_append (a, value_json (s, type, value[i]));
+        dt_json_append (a, dt_site_value_json (s, type, value[i]));
     return a;
 }
 
@@ -285,7 +285,7 @@ static json_t *knobs_json (const struct dt_solution *s)
         const struct dt_solution_knob *k = &s->knob[i];
         json_t *o = dt_json_object ();
 
-        dt_json_set (o, "default", value_json (s, k->type, k->value[k->initial]));
+        dt_json_set (o, "default", dt_site_value_json (s, k->type, k->value[k->initial]));
         dt_json_set (o, "live", json_boolean (k->live));
         dt_json_set (o, "name", dt_json_text (k->name));
         dt_json_set (o, "values", values_json (s, k->type, k->value, k->n_values));
@@ -305,7 +305,7 @@ static json_t *illegal_json (const struct dt_solution *s, size_t i)
         const char *name = part (s, k, &type);
 
         if (name)
-            dt_json_set (values, name, value_json (s, type, v[k]));
+            dt_json_set (values, name, dt_site_value_json (s, type, v[k]));
     }
     dt_free (v);
     dt_json_set (o, "assignment", values);

@@ -3,6 +3,8 @@
 #ifndef DT_CTL_SITE_H
 #define DT_CTL_SITE_H
 
+#include <jansson.h>
+
 #include "base/buf.h"
 #include "detentctl/options.h"
 #include "detentctl/solved.h"
@@ -17,5 +19,7 @@ void dt_site_print (const struct dt_ctl *c, const struct dt_solved *v, enum dt_s
 /* "a, b, ... (n)" of values of a solution; owned by the buffer. */
 const char *dt_site_values (const struct dt_solution *s, uint8_t type, const int64_t *value,
                             size_t n, size_t shown, struct dt_buf *b);
+/* One, as a number, a bool or a text. */
+json_t *dt_site_value_json (const struct dt_solution *s, uint8_t type, int64_t v);
 
 #endif

@@ -30,7 +30,7 @@ want ()
 
 # Help of each command, with nothing on stderr; its first line is the usage.
 "$ctl" --help | sed -n '/^Commands:/,/^$/s/^  \([a-z]*\( [a-z]\{2,\}\)\{0,1\}\)  .*/\1/p' > "$tmp/commands"
-[ "$(wc -l < "$tmp/commands")" -ge 17 ] || fail "only $(wc -l < "$tmp/commands") commands in --help"
+[ "$(wc -l < "$tmp/commands")" -ge 21 ] || fail "only $(wc -l < "$tmp/commands") commands in --help"
 while read -r command; do
     # shellcheck disable=SC2086 # a command may be two words
     want 0 0 '' $command --help
@@ -61,11 +61,17 @@ want 2 1 'hex digits of a digest' show xyz
 want 2 1 'takes a PREFIX, or' show
 want 2 1 'message is empty' commit --deployment a --workload b -m ''
 want 2 1 'there is one for bash' completion fish
+want 2 1 'none of graph, simplified' solve "$host" --dump tree
+want 2 1 'exclude each other' solve "$host" --dump graph --dot
+want 2 1 'takes --deployment NAME or --file FILE' explain x
+want 2 1 '--format FORMAT is missing' export --deployment a --workload b
+want 2 1 'neither c nor blob' export --deployment a --workload b --format rust
 
 # The daemon is not there: at once, not after a timeout.
 for command in status jobs log 'attach 1' 'cancel 1' 'trace list' 'pins host-small' \
     'fetch --deployment a --workload b' 'commit --deployment a --workload b -m x' \
-    'tune --deployment a --workload b' "solve $host"; do
+    'tune --deployment a --workload b' 'explain x --deployment a' \
+    'export --deployment a --workload b --format c' "solve $host"; do
     # shellcheck disable=SC2086 # split on purpose
     want 3 1 'detentd does not answer' --timeout 5 $command
 done
@@ -92,6 +98,36 @@ grep -q 'attention.py:[0-9]*:[0-9]*: ' "$tmp/err" || fail "a program's error has
 printf 'a: \033[31m\007x\n' > "$tmp/beside/evil.yaml"
 want 2 any '' deployment check "$tmp/beside/evil.yaml"
 ! grep -q "$(printf '\033')" "$tmp/err" || fail "a control character was printed raw"
+
+# Graphs and stories, solved here.  Without the pins no source reaches a binding point.
+for what in graph simplified residual code; do
+    want 0 0 '' solve "$host" --dump $what
+    grep -q "^# attention/decoder: $what" "$tmp/out" || fail "--dump $what"
+    [ "$(wc -l < "$tmp/out")" -gt 10 ] || fail "--dump $what"
+done
+want 0 0 '' solve "$host" --dot
+"$PYTHON3" - "$tmp/out" <<'P' || fail "the dot graph"
+import re, sys
+text = open(sys.argv[1]).read()
+assert text.startswith('digraph "attention/decoder" {') and text.rstrip().endswith("}")
+node = dict(re.findall(r"^  (\w+) \[(.*)\];$", text, re.M))
+edges = re.findall(r"^  (\w+) -> (\w+);$", text, re.M)
+pins = {n for n, label in node.items() if "PIN " in label}
+assert len(pins) == 2 and all(a in node and b in node for a, b in edges)
+def reached(without):
+    seen = {n for n, label in node.items() if "lightblue" in label} - without
+    while more := {b for a, b in edges if a in seen} - seen - without:
+        seen |= more
+    return {n for n in seen if "peripheries=2" in node[n]}
+assert len(reached(set())) == 2 and not reached(pins)
+P
+want 0 0 '' explain split_stride --file "$host"
+grep -q 'is a pin of attention/decoder' "$tmp/out" && grep -q 'from the inputs requests, longest_query, longest_kv' "$tmp/out" \
+    && grep -q 'a split kernel takes at most 64' "$tmp/out" || fail "explain"
+want 0 0 '' explain choose.block_n --file "$host" --json
+"$PYTHON3" -c 'import json,sys; p=json.load(sys.stdin)["pin"]; assert [c["value"] for c in p["candidates"]]==[32,64,128] and p["inputs"]=="longest_query" and p["line"]' \
+    < "$tmp/out" || fail "JSON of explain"
+want 4 1 'its pins: choose.block_n, choose.split_stride' explain waves --file "$host"
 
 # JSON: parses, also when it is an error, which has its code and name.
 json () { "$PYTHON3" -c 'import json,sys; o=json.load(sys.stdin); assert o["version"]==1; '"$1" < "$tmp/out" \

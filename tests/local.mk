@@ -267,7 +267,7 @@ fuzz:
 		sh '$(srcdir)/tests/fuzz-libfuzzer.sh'
 .PHONY: fuzz
 # detentctl, man
-ctl_tests = tests/ctl-man.sh tests/ctl-trace.sh tests/ctl-usage.sh tests/session.sh
+ctl_tests = tests/ctl-man.sh tests/ctl-selir.sh tests/ctl-trace.sh tests/ctl-usage.sh tests/session.sh
 dist_check_SCRIPTS += $(ctl_tests)
 TESTS += $(ctl_tests)
 # tuner/

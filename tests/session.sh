@@ -104,6 +104,11 @@ code 0 pins host-small
 has 'choose.split_stride'
 code 0 pins host-small --json
 json 'assert o["deployment"]=="host-small"'
+code 0 explain split_stride --deployment host-small
+has 'choose.split_stride is a pin of attention/decoder'
+has ' 256 .*at most 64 splits'
+refused 4 explain nothing --deployment host-small
+refused 4 export $for_both --format c
 
 code 0 tune $for_both --budget 2 --max-calls 6 --json
 json 'j=o["job"]; assert j["state"]=="done" and j["tuple"] and j["sites"][0]["measurements"]>0'
@@ -167,6 +172,13 @@ json 'assert o["bundle"]["sequence"]==2 and o["bundle"]["selectors"][0]["pinned_
 head -c 10 "$tmp/bundle" | grep -q DTBUNDLE1 || fail "the bundle is none"
 code 0 fetch $for_both --snapshot "$commit" --json
 json 'assert o["bundle"]["sequence"]==1'
+code 0 export $for_both --format blob -o "$tmp/blob"
+code 0 export $for_both --format c -o "$tmp/selector.c"
+grep -q '^int detent_attention_decoder_select' "$tmp/selector.c" || fail "export: no function"
+if command -v "${CC:-cc}" > /dev/null; then
+    ${CC:-cc} -std=c11 -Wall -Wextra -Werror -c "$tmp/selector.c" -o "$tmp/selector.o" || fail "export does not compile"
+fi
+refused 4 export $for_both --format c --site nowhere
 code 0 status
 has "^store .*$tmp/state"
 code 0 status --json
