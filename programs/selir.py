@@ -133,14 +133,15 @@ class Program:
     def domains(self):
         """Field of the Batch record -> its domain; here `facts` names the Facts record."""
         names = {**vars(self.module), "facts": self.facts}
-        return {name: eval(text, names).inside for name, text in self.batch.__annotations__.items()}
+        marks = self.batch.__annotations__.items()
+        return {name: (eval(mark, names) if isinstance(mark, str) else mark).inside for name, mark in marks}
 
     def __call__(self, inputs, knobs=None):
         _knobs.clear()
         _knobs.update(knobs or {})
         records = {Facts: self.facts, Batch: self.batch(**inputs)}
         arguments = [
-            records[Batch if self.function.__annotations__[name] == self.batch.__name__ else Facts]
+            records[Batch if self.function.__annotations__[name] in (self.batch, self.batch.__name__) else Facts]
             for name in self.function.__code__.co_varnames[: self.function.__code__.co_argcount]
         ]
         return self.function(*arguments).values()

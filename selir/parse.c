@@ -77,6 +77,15 @@ int dt_parser_name (struct dt_parser *p, const char **ret)
     return 0;
 }
 
+/* The line ends in ':' and an indented `case` follows. */
+static int has_cases (const struct dt_token *t)
+{
+    while (t->kind != DT_TOK_NEWLINE && t->kind != DT_TOK_END)
+        t++;
+    return t[0].kind == DT_TOK_NEWLINE && t[-1].kind == DT_TOK_COLON && t[1].kind == DT_TOK_INDENT
+           && t[2].kind == DT_TOK_NAME && strcmp (t[2].text, "case") == 0;
+}
+
 /* match is a keyword only where a statement starts and nothing else can be meant. */
 static int is_match (const struct dt_parser *p)
 {
@@ -84,7 +93,7 @@ static int is_match (const struct dt_parser *p)
 
     return dt_parser_is (p, DT_TOK_NAME) && strcmp (p->token->text, "match") == 0
            && (next == DT_TOK_NAME || next == DT_TOK_INT || next == DT_TOK_STR || next == DT_TOK_LBRACE
-               || next == DT_TOK_KW_NONE || next == DT_TOK_KW_TRUE || next == DT_TOK_KW_FALSE);
+               || next == DT_TOK_KW_NONE || next == DT_TOK_KW_TRUE || next == DT_TOK_KW_FALSE || has_cases (p->token));
 }
 
 /* The operator of an augmented assignment, 0 if the token is none. */
@@ -159,7 +168,7 @@ static int expression_statement (struct dt_parser *p, struct dt_stmt *s)
     if (!dt_parser_is (p, DT_TOK_ASSIGN)) {
         s->kind = e->kind == DT_EXPR_STR ? DT_STMT_PASS : DT_STMT_EXPR; /* a docstring */
         s->value = e;
-        if (s->kind == DT_STMT_EXPR && e->kind != DT_EXPR_CALL && dt_parser_is (p, DT_TOK_NEWLINE))
+        if (s->kind == DT_STMT_EXPR && e->kind != DT_EXPR_CALL && (dt_parser_is (p, DT_TOK_NEWLINE) || dt_parser_is (p, DT_TOK_SEMICOLON)))
             return dt_refuse (p->err, p->src, e->at, DT_REFUSE_BARE_EXPR);
         return 0;
     }

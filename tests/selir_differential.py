@@ -172,7 +172,7 @@ def main():
         verdict = case.judge(status, [next(replies, "died") for _ in case.lines])
         if verdict == "refused":
             refused += 1
-            why[status.split(": ", 1)[-1]] += 1
+            why[status.split("\t")[0].split(": ", 1)[-1]] += 1
         elif verdict:
             failed += 1
             if failed <= 3:

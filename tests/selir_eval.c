@@ -5,7 +5,7 @@
  *     program BYTES\n, then that many bytes and a newline
  *     run NAME=VALUE ...\n     inputs and knobs: ints, True, False, or text
  * stdout, a line for each:
- *     ok | reject CODE TEXT
+ *     ok | reject CODE TEXT     its lines separated by tabs
  *     values FIELD=VALUE ... | error CLASS LINE | refused KIND LINE
  *
  * Each run is computed from the specialised graph itself, node by node: the
@@ -279,7 +279,8 @@ static struct dt_graph *load (const struct dt_source *source, size_t n)
         r = dt_program_specialise (p, NULL, 0, &g, &err);
     dt_program_free (p);
     if (r < 0) {
-        err.text[strcspn (err.text, "\n")] = 0;
+        for (char *c = err.text; *c; c++)
+            *c = *c == '\n' ? '\t' : *c;
         printf ("reject %d %s\n", -r, err.text);
     } else
         printf ("ok\n");
