@@ -51,6 +51,8 @@ int dt_file_read (const char *path, size_t limit, struct dt_buf *ret, struct dt_
         r = dt_err_set (reterr, -DT_EINPUT, "%s: not a regular file", path);
     else
         r = read_all (fd, path, limit, ret, reterr);
+    if (r == 0 && !dt_buf_str (ret))
+        r = dt_err_nomem (reterr);
     if (r < 0)
         ret->len = before;
     close (fd);
@@ -110,19 +112,37 @@ static int fill (int fd, const char *path, const void *data, size_t n, unsigned 
     return r;
 }
 
+/* A rename would put a file where a device or a pipe is: root's /dev/null too. */
+static int check_replaced (const char *path, struct dt_err *reterr)
+{
+    struct stat st;
+
+    if (!*path)
+        return dt_err_set (reterr, -DT_EINPUT, "a file to write: the name is empty");
+    if (stat (path, &st) < 0)
+        return 0; /* what hinders is said when it is created */
+    if (S_ISDIR (st.st_mode))
+        return dt_err_set (reterr, -EISDIR, "write %s: it is a folder", path);
+    if (!S_ISREG (st.st_mode))
+        return dt_err_set (reterr, -DT_EINPUT, "write %s: not a regular file", path);
+    return 0;
+}
+
 int dt_file_replace (const char *path, const void *data, size_t n, unsigned mode,
                      struct dt_err *reterr)
 {
-    char *temporary = dt_strf ("%s.XXXXXX", path);
+    char *temporary;
     int fd, r;
 
-    if (!temporary)
+    if ((r = check_replaced (path, reterr)) < 0)
+        return r;
+    if (!(temporary = dt_strf ("%s.XXXXXX", path)))
         return dt_err_nomem (reterr);
     if ((fd = mkostemp (temporary, O_CLOEXEC)) < 0) {
-        r = dt_err_set (reterr, -errno, "create %s: %m", temporary);
+        r = dt_err_set (reterr, -errno, "create %s: %m", path);
         goto fail;
     }
-    r = fill (fd, temporary, data, n, mode, reterr);
+    r = fill (fd, path, data, n, mode, reterr);
     if (r == 0 && rename (temporary, path) < 0)
         r = dt_err_set (reterr, -errno, "rename %s to %s: %m", temporary, path);
     if (r < 0)

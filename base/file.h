@@ -6,7 +6,8 @@
 #include "base/buf.h"
 #include "base/err.h"
 
-/* Read a regular file of at most `limit` bytes, appended to `ret`.
+/* Read a regular file of at most `limit` bytes, appended to `ret`, which is then a
+ * string too: never NULL, with a zero behind its bytes.
  *   -errno  of open or read        -DT_ELIMIT  larger than `limit`
  *   -DT_EINPUT  not a regular file
  * On failure ret->len is as before. */
@@ -16,7 +17,9 @@ int dt_file_read (const char *path, size_t limit, struct dt_buf *ret, struct dt_
  * fsync the folder.  After success the content survives a power loss; after
  * failure the old file is untouched, but for one case: if the rename is done and
  * only the folder's fsync fails, the new content is there and may not survive.
- * `mode` holds whatever the umask; a symbolic link at `path` is replaced itself. */
+ * `mode` holds whatever the umask; a symbolic link at `path` is replaced itself.
+ *   -DT_EINPUT  what is there is a device, pipe or socket; or an empty name
+ *   -EISDIR     ... a folder */
 int dt_file_replace (const char *path, const void *data, size_t n, unsigned mode,
                      struct dt_err *reterr);
 

@@ -114,9 +114,12 @@ void dt_print (FILE *out, const char *format, ...)
     dt_free (s);
 }
 
-void dt_print_lines (FILE *out, const char *text)
+/* Whose text shows lines of a program or a path through it; in the others a line end
+ * came in with a name. */
+static int has_lines (int code, const char *text)
 {
-    print_escaped (out, text, 1);
+    return code == -DT_ESYNTAX || code == -DT_EEVAL || code == -DT_ELIMIT || code == -DT_EUNCUT
+           || code == -DT_EILLEGAL || (code == -DT_EINPUT && strstr (text, "\n    "));
 }
 
 void dt_print_error (const struct dt_ctl *c, int code, const struct dt_err *err)
@@ -128,7 +131,7 @@ void dt_print_error (const struct dt_ctl *c, int code, const struct dt_err *err)
     fputs ("detentctl: ", stderr);
     if (c->command && code != -DT_EUSAGE && code != -DT_ESYNTAX)
         fprintf (stderr, "%s: ", c->command->name);
-    dt_print_lines (stderr, text);
+    print_escaped (stderr, text, has_lines (code, text));
     fputc ('\n', stderr);
     if (!c->json)
         return;

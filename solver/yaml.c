@@ -205,7 +205,7 @@ int dt_yaml_parse (const char *file, const void *data, size_t n, struct dt_arena
     if (!yaml_parser_initialize (&rd.parser))
         return dt_err_nomem (reterr);
     yaml_parser_set_encoding (&rd.parser, YAML_UTF8_ENCODING);
-    yaml_parser_set_input_string (&rd.parser, data, n);
+    yaml_parser_set_input_string (&rd.parser, n ? data : (const void *)"", n); /* not NULL */
     do {
         if (!yaml_parser_parse (&rd.parser, &e)) {
             r = malformed (&rd);

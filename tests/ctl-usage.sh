@@ -82,6 +82,28 @@ want 3 1 'write ipc://' status --endpoint http://x
 want 4 1 'No such file' solve "$tmp/none.yaml"
 want 4 1 'No such file' trace show "$tmp/none.dtrace"
 want 4 1 'No such file' trace submit "$tmp/none.dtrace" --workload a
+: > "$tmp/empty.yaml"
+want 2 1 '' solve "$tmp/empty.yaml"
+want 2 1 '' deployment check "$tmp/empty.yaml"
+want 2 1 '' trace show "$tmp/empty.yaml"
+mkfifo "$tmp/fifo"
+for file in "$tmp/fifo" "$tmp" /dev/null; do
+    want 2 1 'not a regular file' solve "$file"
+    want 2 1 'not a regular file' trace show "$file"
+done
+import="trace import $top_srcdir/trace/samples/azure_conv_sample.csv --format azure-csv --requests 3 --deployment $host"
+# shellcheck disable=SC2086 # split on purpose
+want 2 1 'not a regular file' $import -o "$tmp/fifo"
+[ -p "$tmp/fifo" ] || fail "a pipe was replaced by a file"
+# shellcheck disable=SC2086
+want 2 1 'is a folder' $import -o "$tmp"
+# shellcheck disable=SC2086
+want 2 1 'name is empty' $import -o ''
+# A name with a line end in it does not make a second line.
+want 2 1 'is not a name' fetch --workload c --deployment 'a
+b'
+want 4 1 'No such file' solve 'a
+b'
 printf 'version: 1\nname: [unclosed\n' > "$tmp/broken.yaml"
 want 2 1 'broken.yaml:[0-9]*:[0-9]*: ' solve "$tmp/broken.yaml"
 want 2 1 'broken.yaml:[0-9]*:[0-9]*: ' deployment check "$tmp/broken.yaml"

@@ -189,6 +189,39 @@ START_TEST (replace_fails)
     snprintf (inner, sizeof inner, "%s/none/file", folder);
     ck_assert_int_eq (dt_file_replace (inner, "x", 1, 0600, &err), -ENOENT);
     ck_assert_ptr_nonnull (strstr (err.text, "none/file"));
+    ck_assert_int_eq (dt_file_replace ("", "x", 1, 0600, &err), -DT_EINPUT);
+}
+END_TEST
+
+START_TEST (replace_leaves_what_is_no_file) /* by its name, and through a link */
+{
+    struct dt_err err = { "" };
+    char other[80];
+    struct stat st;
+
+    ck_assert_int_eq (mkfifo (path, 0600), 0);
+    ck_assert_int_eq (dt_file_replace (path, "x", 1, 0600, &err), -DT_EINPUT);
+    ck_assert_ptr_nonnull (strstr (err.text, path));
+    ck_assert_int_eq (stat (path, &st), 0);
+    ck_assert (S_ISFIFO (st.st_mode));
+    snprintf (other, sizeof other, "%s/other", folder);
+    ck_assert_int_eq (symlink (path, other), 0);
+    ck_assert_int_eq (dt_file_replace (other, "x", 1, 0600, &err), -DT_EINPUT);
+    ck_assert_int_eq (lstat (other, &st), 0);
+    ck_assert (S_ISLNK (st.st_mode));
+    unlink (other);
+}
+END_TEST
+
+START_TEST (an_empty_file_is_a_string)
+{
+    struct dt_buf b = { 0 };
+
+    ck_assert_int_eq (dt_file_replace (path, NULL, 0, 0600, NULL), 0);
+    ck_assert_int_eq (dt_file_read (path, 9, &b, NULL), 0);
+    ck_assert_uint_eq (b.len, 0);
+    ck_assert_str_eq ((char *)b.data, "");
+    dt_buf_done (&b);
 }
 END_TEST
 
@@ -286,6 +319,8 @@ int main (void)
     tcase_add_test (fi, replace_and_read);
     tcase_add_test (fi, read_refuses);
     tcase_add_test (fi, replace_fails);
+    tcase_add_test (fi, replace_leaves_what_is_no_file);
+    tcase_add_test (fi, an_empty_file_is_a_string);
     tcase_add_test (fi, failing_allocations);
     tcase_add_test (fi, private_dir);
     suite_add_tcase (s, fi);
