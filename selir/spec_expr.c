@@ -147,8 +147,18 @@ static int conditional (struct dt_spec *s, const struct dt_expr *e,
     return dt_spec_merge (s, e, c, a, b, ret);
 }
 
-/* Operand i of and/or and all after it, as values. */
-static int junction_from (struct dt_spec *s, const struct dt_expr *e, uint32_t i, struct dt_value *ret)
+static int enter (struct dt_spec *s, const struct dt_expr *e)
+{
+    if (s->depth >= DT_SPEC_MAX_DEPTH)
+        return dt_spec_error (s, -DT_ELIMIT, e->at, "give inner parts names, or call fewer functions inside others",
+                              "evaluation nested deeper than %d", DT_SPEC_MAX_DEPTH);
+    s->depth++;
+    return dt_spec_step (s, 1, e->at);
+}
+
+static int junction_from (struct dt_spec *s, const struct dt_expr *e, uint32_t i, struct dt_value *ret);
+
+static int junction_at (struct dt_spec *s, const struct dt_expr *e, uint32_t i, struct dt_value *ret)
 {
     struct dt_value v, c, go, path = s->path, rest;
     int r;
@@ -178,6 +188,19 @@ static int junction_from (struct dt_spec *s, const struct dt_expr *e, uint32_t i
     if (dt_value_is_bool (v) && dt_value_is_bool (rest))
         return e->kind == DT_EXPR_AND ? dt_spec_and (s, e, v, rest, ret) : dt_spec_or (s, e, v, rest, ret);
     return dt_spec_merge (s, e, go, rest, v, ret);
+}
+
+/* Operand i of and/or and all after it, as values.  Each operand is one level: a
+ * program may write any number of them. */
+static int junction_from (struct dt_spec *s, const struct dt_expr *e, uint32_t i, struct dt_value *ret)
+{
+    int r;
+
+    if ((r = enter (s, e)) < 0)
+        return r;
+    r = junction_at (s, e, i, ret);
+    s->depth--;
+    return r;
 }
 
 /* The truth of and/or: operands may be of any types. */
@@ -295,15 +318,6 @@ static int dispatch (struct dt_spec *s, const struct dt_expr *e, struct dt_value
     default:
         return operation (s, e, ret);
     }
-}
-
-static int enter (struct dt_spec *s, const struct dt_expr *e)
-{
-    if (s->depth >= DT_SPEC_MAX_DEPTH)
-        return dt_spec_error (s, -DT_ELIMIT, e->at, "give inner parts names, or call fewer functions inside others",
-                              "evaluation nested deeper than %d", DT_SPEC_MAX_DEPTH);
-    s->depth++;
-    return dt_spec_step (s, 1, e->at);
 }
 
 int dt_spec_eval (struct dt_spec *s, const struct dt_expr *e, struct dt_value *ret)

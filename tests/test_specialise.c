@@ -247,6 +247,24 @@ START_TEST (domains)
 }
 END_TEST
 
+/* An expression of many operands is deep for the evaluator, not for the parser. */
+START_TEST (many_operands)
+{
+    static const char *const words[] = { "call.x and ", "call.y or ", "call.x - 1 and " };
+    struct dt_graph *g = NULL;
+    struct dt_err err = { "" };
+    struct dt_buf b = { 0 };
+
+    dt_buf_printf (&b, "%s", HEAD CHOOSE "    return R(n=");
+    for (int i = 0; i < 20000; i++)
+        dt_buf_printf (&b, "%s", words[_i]);
+    dt_buf_printf (&b, "call.x, b=True)\n");
+    ck_assert_int_eq (specialise (dt_buf_str (&b), facts, 3, &g, &err), -DT_ELIMIT);
+    ck_assert_ptr_nonnull (strstr (err.text, "nested deeper than 1500"));
+    dt_buf_done (&b);
+}
+END_TEST
+
 int main (void)
 {
     Suite *s = suite_create ("selir/specialise");
@@ -259,6 +277,7 @@ int main (void)
     tcase_add_loop_test (tc, facts_case, 0, (int)DT_ARRAY_SIZE (bad_facts));
     tcase_add_loop_test (tc, graph, 0, (int)DT_ARRAY_SIZE (graphs));
     tcase_add_test (tc, domains);
+    tcase_add_loop_test (tc, many_operands, 0, 3);
     suite_add_tcase (s, tc);
     srunner_run_all (sr, CK_NORMAL);
     failed = srunner_ntests_failed (sr);
