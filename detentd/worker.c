@@ -161,6 +161,8 @@ int dt_worker_call (struct dt_worker *w, const Detent__WorkerRequest *rq, const 
         r = dt_frame_read (w->fd, DT_WORKER_DEADLINE_MS, &in, reterr);
     if (r == -DT_EWORKER || r == -ETIMEDOUT)
         r = dead (w, r, doing, reterr);
+    else if (r == -DT_ELIMIT) /* whatever it wrote, nobody gave it as input */
+        r = dt_err_set (reterr, -DT_EWORKER, "%s: the worker's reply is malformed", doing);
     if (r < 0)
         goto fail;
     if (!(reply = detent__worker_reply__unpack (&dt_wire_allocator, in.len, in.data))) {

@@ -26,7 +26,10 @@ int dt_plugin_open (struct dt_plugin *p, const char *path, uint32_t units,
                         path, DT_BACKEND_SYMBOL);
         goto fail;
     }
-    n.backend = get ();
+    if (!(n.backend = get ())) {
+        r = dt_err_set (reterr, -DT_EVERSION, "backend %s: gives no backend", path);
+        goto fail;
+    }
     if (n.backend->abi != DT_BACKEND_ABI) {
         r = dt_err_set (reterr, -DT_EVERSION, "backend %s: ABI %u, this worker speaks %u; "
                         "rebuild it", path, n.backend->abi, DT_BACKEND_ABI);

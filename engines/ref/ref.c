@@ -7,6 +7,7 @@
 #include <detent/detent.h>
 
 #include <dlfcn.h>
+#include <errno.h>
 #include <getopt.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -60,7 +61,7 @@ static void load_backend (struct engine *e, const char *path)
     if (!(object = dlopen (path, RTLD_NOW | RTLD_LOCAL)))
         stop ("%s", dlerror ());
     *(void **)&get = dlsym (object, DT_BACKEND_SYMBOL);
-    if (!get || (e->backend = get ())->abi != DT_BACKEND_ABI)
+    if (!get || !(e->backend = get ()) || e->backend->abi != DT_BACKEND_ABI)
         stop ("%s: not a Detent backend of this version", path);
     if (e->backend->open (&options, &e->ctx, &why) < 0)
         stop ("%s: %s", path, why.text);
@@ -217,6 +218,20 @@ static void replay (struct engine *e, const char *path, size_t most)
             detent_is_stock (e->detent) ? "stock" : "pinned");
 }
 
+/* Decimal digits only. */
+static int parse_count (const char *s, size_t *ret)
+{
+    char *end;
+    unsigned long n;
+
+    errno = 0;
+    n = strtoul (s, &end, 10);
+    if (errno || *end || *s < '0' || *s > '9')
+        return -1;
+    *ret = n;
+    return 0;
+}
+
 static const char usage[] =
     "usage: detent-ref --deployment NAME --workload NAME --trace FILE --backend PLUGIN\n"
     "  [--endpoint URL] [--site NAME] [--record FILE] [--calls N] [--bundle FILE]\n"
@@ -234,6 +249,7 @@ int main (int argc, char **argv)
     struct detent_options o = { 0 };
     struct detent_error err = { "" };
     struct engine e = { 0 };
+    size_t calls = SIZE_MAX;
     int c;
 
     for (int i = 0; i < OPTIONS; i++)
@@ -246,6 +262,7 @@ int main (int argc, char **argv)
         value[c - 1000] = optarg;
     }
     if (optind != argc || !value[DEPLOYMENT] || !value[WORKLOAD] || !value[TRACE] || !value[BACKEND]
+        || (value[CALLS] && parse_count (value[CALLS], &calls) < 0)
         || (strcmp (value[WITHOUT], "refuse") && strcmp (value[WITHOUT], "stock"))) {
         fputs (usage, stderr);
         return 2;
@@ -267,7 +284,7 @@ int main (int argc, char **argv)
     if (value[RECORD] && detent_recorder_new (e.detent, &e.recorder, &err) < 0)
         stop ("%s", err.text);
 
-    replay (&e, value[TRACE], value[CALLS] ? strtoul (value[CALLS], NULL, 10) : SIZE_MAX);
+    replay (&e, value[TRACE], calls);
 
     /* (6) What was recorded is what the next tuple is tuned on. */
     if (value[RECORD] && detent_recorder_write (e.recorder, value[RECORD], &err) < 0)
