@@ -114,6 +114,11 @@ void dt_print (FILE *out, const char *format, ...)
     dt_free (s);
 }
 
+void dt_print_lines (FILE *out, const char *text)
+{
+    print_escaped (out, text, 1);
+}
+
 /* Whose text shows lines of a program or a path through it; in the others a line end
  * came in with a name. */
 static int has_lines (int code, const char *text)

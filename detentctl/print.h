@@ -25,6 +25,8 @@ void dt_print_error (const struct dt_ctl *c, int code, const struct dt_err *err)
 
 /* printf whose result is escaped, newlines too. */
 void dt_print (FILE *out, const char *format, ...) __attribute__ ((format (printf, 2, 3)));
+/* Escaped, but newlines stay: located program errors have several lines. */
+void dt_print_lines (FILE *out, const char *text);
 
 /* The first digits of a digest; all of them. Owned by a static ring of 8. */
 const char *dt_hex_short (ProtobufCBinaryData d);
