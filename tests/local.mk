@@ -23,6 +23,11 @@ tests_test_vra_SOURCES = tests/test_vra.c tests/graph_random.h
 tests_test_vra_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 tests_test_vra_LDADD = libdtsolver.la $(CHECK_LIBS)
 endif
+check_PROGRAMS += tests/cut_graphs
+tests_cut_graphs_LDADD = libdtsolver.la
+dist_check_SCRIPTS += tests/cut-lemon.sh
+TESTS += tests/cut-lemon.sh
+EXTRA_DIST += tests/lemon_flow.cc
 check_PROGRAMS += tests/fuzz/fuzz_deployment
 tests_fuzz_fuzz_deployment_SOURCES = tests/fuzz/fuzz_deployment.c tests/fuzz/replay.c
 tests_fuzz_fuzz_deployment_LDADD = libdtsolver.la
