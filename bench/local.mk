@@ -9,5 +9,10 @@ noinst_PROGRAMS += bench/selir
 bench_selir_SOURCES = bench/selir.c
 bench_selir_LDADD = libdtselir.la
 # solver
+if HAVE_CHECK
 noinst_PROGRAMS += bench/solver
-bench_solver_LDADD = libdtsolver.la
+bench_solver_SOURCES = bench/solver.c bench/solver_select.c bench/solver_select.h $(detent_rig)
+bench_solver_CFLAGS = $(detent_rig_cflags)
+bench_solver_LDADD = libdtsolver.la libdttrace.la $(detent_rig_libs)
+endif
+EXTRA_DIST += bench/solver.py

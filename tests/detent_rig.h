@@ -1,6 +1,6 @@
 /* tests/detent_rig.h - a signed bundle with real selectors, and a small daemon that
  * hands it out over a real socket.
- * Used by: tests/test_libdetent*.c, tests/test_noalloc.c. */
+ * Used by: tests/test_libdetent*.c, tests/test_noalloc.c, bench/solver.c. */
 #ifndef TESTS_DETENT_RIG_H
 #define TESTS_DETENT_RIG_H
 
@@ -42,6 +42,9 @@ Detent__FetchReply *rig_bundle (enum rig_fault fault, int table);
 /* Selectors of attention for a backend: what a batch of few or short requests gets
  * differs from what a large one gets.  block_n and split_stride are pinned. */
 Detent__FetchReply *rig_attention (const struct dt_backend_identity *id);
+/* Selectors that were made elsewhere, of attention/decoder. */
+struct dt_buf;
+Detent__FetchReply *rig_blobs (const struct dt_buf *pinned, const struct dt_buf *stock);
 const uint8_t *rig_signer (void); /* 32 bytes */
 
 /* A daemon at `endpoint` that answers every request with the bundle (NULL: "not

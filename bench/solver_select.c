@@ -1,0 +1,241 @@
+/* bench/solver_select.c - times of selections through libdetent. */
+#include "bench/solver_select.h"
+
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/time.h"
+#include "tests/detent_rig.h"
+#include "trace/import.h"
+
+#define KEYS 1000
+#define ROUNDS 9
+#define THREADS 4
+
+static void die (const char *what)
+{
+    fprintf (stderr, "bench/solver: %s\n", what);
+    exit (EXIT_FAILURE);
+}
+
+static int by_value (const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+
+    return (x > y) - (x < y);
+}
+
+static struct detent_selector *selector (const struct detent *d)
+{
+    struct detent_selector *s = NULL;
+    struct detent_error err = { "" };
+
+    if (detent_selector_new (d, "attention", "decoder", 64, &s, &err) < 0)
+        die (err.text);
+    return s;
+}
+
+static void select_one (struct detent_selector *s, const struct detent_call *call)
+{
+    struct detent_choice c;
+    struct detent_error err; /* not cleared: that costs as much as a selection */
+
+    if (detent_select (s, call, &c, &err) < 0)
+        die (err.text);
+}
+
+/* --- keys that were seen ------------------------------------------------------------ */
+
+struct rotation {
+    const struct detent *d;
+    pthread_t thread;
+    double ns; /* of one selection, median of the rounds */
+};
+
+/* 1,000 calls of one decoding request each, over and over. */
+static void *rotate (void *arg)
+{
+    struct rotation *r = arg;
+    struct detent_selector *s = selector (r->d);
+    static _Thread_local int64_t row[KEYS][2];
+    double ns[ROUNDS];
+    int i, k, round;
+
+    for (i = 0; i < KEYS; i++) {
+        row[i][0] = 1;
+        row[i][1] = 100 + 7 * i;
+    }
+    for (round = -1; round < ROUNDS; round++) {
+        uint64_t start = dt_time_raw_ns ();
+
+        for (k = 0; k < 200; k++)
+            for (i = 0; i < KEYS; i++)
+                select_one (s, &(struct detent_call){ 1, row[i] });
+        if (round >= 0)
+            ns[round] = (double)(dt_time_raw_ns () - start) / (200.0 * KEYS);
+    }
+    qsort (ns, ROUNDS, sizeof *ns, by_value);
+    r->ns = ns[ROUNDS / 2];
+    detent_selector_free (s);
+    return NULL;
+}
+
+static void rotate_on (const struct detent *d, int threads)
+{
+    struct rotation r[THREADS] = { { .d = d } };
+    double most = 0;
+    int i;
+
+    for (i = 0; i < threads; i++) {
+        r[i].d = d;
+        if (pthread_create (&r[i].thread, NULL, rotate, &r[i]))
+            die ("no thread");
+    }
+    for (i = 0; i < threads; i++) {
+        pthread_join (r[i].thread, NULL);
+        most = r[i].ns > most ? r[i].ns : most;
+    }
+    printf ("pinned, %d keys seen, %d thread%s: %.1f ns a selection%s\n", KEYS, threads,
+            threads > 1 ? "s" : "", most, threads > 1 ? " (the slowest)" : "");
+}
+
+/* --- the trace ---------------------------------------------------------------------- */
+
+static int64_t limit_of (const struct dt_site *site, const char *name)
+{
+    const struct dt_fact *f = dt_site_fact (site, name);
+
+    return f ? f->i : 0;
+}
+
+static struct dt_trace *trace_of (const struct dt_site *site, const struct dt_buf *log)
+{
+    struct dt_scheduler s = dt_scheduler_default ();
+    struct dt_requests requests = { .n = 0 };
+    struct dt_trace *t = dt_trace_new ();
+    struct dt_err err = { "" };
+
+    s.max_batch = limit_of (site, "max_batch");
+    s.max_context = limit_of (site, "max_context");
+    s.max_query = s.token_budget = limit_of (site, "max_query");
+    if (!t || dt_requests_parse ("azure-csv", log->data, log->len, 0, &requests, &err) < 0
+        || dt_trace_add_site (t, "attention", "decoder", 1, &err) < 0
+        || dt_schedule (&requests, &s, t, 0, &err) < 0)
+        die (err.text);
+    dt_requests_done (&requests);
+    return t;
+}
+
+/* Each distinct call once, by a selector that has not seen it: median and 99th
+ * percentile; then the whole trace in order, repeats as often as they came. */
+static void replay (const char *what, const struct detent *d, const struct dt_trace_site *t)
+{
+    struct detent_selector *s = selector (d);
+    size_t i, n = 0, room = 0, misses = 0;
+    double *ns = NULL;
+    uint64_t k, start, requests = 0;
+
+    for (i = 0; i < t->n_calls; i++) {
+        struct dt_call call = dt_trace_call_get (t, i);
+        struct detent_call c = { call.n_requests, call.request };
+
+        requests += call.n_requests;
+        for (k = 0; k < t->call[i].count; k++) {
+            if (dt_grow ((void **)&ns, &room, n, sizeof *ns) < 0)
+                die ("out of memory");
+            start = dt_time_raw_ns ();
+            select_one (s, &c);
+            ns[n++] = (double)(dt_time_raw_ns () - start);
+        }
+        misses++;
+    }
+    qsort (ns, n, sizeof *ns, by_value);
+    printf ("%s, trace replayed: %zu selections, %zu of them new, %.1f requests each: median "
+            "%.0f ns, p99 %.0f ns\n", what, n, misses, (double)requests / (double)t->n_calls,
+            ns[n / 2], ns[n * 99 / 100]);
+    dt_free (ns);
+    detent_selector_free (s);
+}
+
+/* Distinct calls of one request, never seen before: what one run of the program costs. */
+static void fresh (const char *what, const struct detent *d, const struct dt_trace_site *t)
+{
+    double ns[ROUNDS];
+    int round;
+    size_t i;
+
+    for (round = 0; round < ROUNDS; round++) {
+        struct detent_selector *s = selector (d);
+        uint64_t start = dt_time_raw_ns ();
+
+        for (i = 0; i < t->n_requests; i++)
+            select_one (s, &(struct detent_call){ 1, &t->field[i * t->schema->n_fields] });
+        ns[round] = (double)(dt_time_raw_ns () - start) / (double)t->n_requests;
+        detent_selector_free (s);
+    }
+    qsort (ns, ROUNDS, sizeof *ns, by_value);
+    printf ("%s, the trace's %zu requests as calls of one: %.0f ns a selection\n", what,
+            t->n_requests, ns[ROUNDS / 2]);
+}
+
+/* The timer is in each time of a replay. */
+static void print_timer (void)
+{
+    uint64_t start = dt_time_raw_ns ();
+    int i;
+
+    for (i = 0; i < 100000; i++)
+        dt_time_raw_ns ();
+    printf ("reading the clock: %.0f ns\n", (double)(dt_time_raw_ns () - start) / 1e5);
+}
+
+static void run_python (const char *top, const struct dt_site *site, const struct dt_trace_site *t)
+{
+    char command[2048];
+    size_t i, n;
+    FILE *f;
+
+    n = (size_t)snprintf (command, sizeof command,
+                          "python3 '%s/bench/solver.py' '%s/programs/detent/attention.py'", top, top);
+    for (i = 0; i < site->n_facts && n < sizeof command; i++)
+        if (site->fact[i].kind != DT_FACT_STR && strcmp (site->fact[i].name, "token_budget") != 0)
+            n += (size_t)snprintf (command + n, sizeof command - n, " %s=%" PRId64,
+                                   site->fact[i].name, site->fact[i].i);
+    fflush (stdout);
+    if (n >= sizeof command || !(f = popen (command, "w")))
+        die ("python3 cannot be started");
+    fprintf (f, "requests longest_query longest_kv total_kv query_length kv_length\n");
+    for (i = 0; i < t->n_requests; i++) {
+        const int64_t *row = &t->field[i * t->schema->n_fields];
+
+        fprintf (f, "1 %" PRId64 " %" PRId64 " %" PRId64 " %" PRId64 " %" PRId64 "\n", row[0],
+                 row[1], row[1], row[0], row[1]);
+    }
+    if (pclose (f))
+        die ("python3 failed");
+}
+
+void bench_select (const char *top, const struct dt_site *site, const struct dt_buf *pinned,
+                   const struct dt_buf *stock, const struct dt_buf *log)
+{
+    struct dt_trace *t = trace_of (site, log);
+    Detent__FetchReply *bundle = rig_blobs (pinned, stock);
+    struct detent *d = rig_open (bundle, DETENT_PINNED), *u = rig_open (bundle, DETENT_UNPINNED);
+
+    rotate_on (d, 1);
+    rotate_on (d, THREADS);
+    fresh ("unpinned", u, &t->site[0]);
+    fresh ("pinned", d, &t->site[0]);
+    replay ("pinned", d, &t->site[0]);
+    replay ("unpinned", u, &t->site[0]);
+    print_timer ();
+    run_python (top, site, &t->site[0]);
+    detent_close (d);
+    detent_close (u);
+    detent__fetch_reply__free_unpacked (bundle, NULL);
+    dt_trace_free (t);
+}
