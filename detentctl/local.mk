@@ -51,3 +51,4 @@ detentctl_detentctl_SOURCES = detentctl/main.c
 detentctl_detentctl_CFLAGS = $(AM_CFLAGS) $(JANSSON_CFLAGS) $(PROTOBUF_C_CFLAGS)
 detentctl_detentctl_LDADD = libdtctl.la
 EXTRA_DIST += detentctl/README.md
+dist_doc_DATA = doc/selir.md
