@@ -124,7 +124,8 @@ void dt_print_lines (FILE *out, const char *text)
 static int has_lines (int code, const char *text)
 {
     return code == -DT_ESYNTAX || code == -DT_EEVAL || code == -DT_ELIMIT || code == -DT_EUNCUT
-           || code == -DT_EILLEGAL || (code == -DT_EINPUT && strstr (text, "\n    "));
+           || code == -DT_EILLEGAL
+           || ((code == -DT_EINPUT || code == -DT_EREFUSED) && strstr (text, "\n    "));
 }
 
 void dt_print_error (const struct dt_ctl *c, int code, const struct dt_err *err)

@@ -25,7 +25,7 @@ void dt_print_error (const struct dt_ctl *c, int code, const struct dt_err *err)
 
 /* printf whose result is escaped, newlines too. */
 void dt_print (FILE *out, const char *format, ...) __attribute__ ((format (printf, 2, 3)));
-/* Escaped, but newlines stay: located program errors have several lines. */
+/* Escaped, but newlines stay: a graph has a value a line. */
 void dt_print_lines (FILE *out, const char *text);
 
 /* The first digits of a digest; all of them. Owned by a static ring of 8. */
