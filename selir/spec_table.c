@@ -111,6 +111,17 @@ static int parse (struct dt_spec *s, const struct dt_expr *e, const struct dt_so
     return r;
 }
 
+int dt_number_of_text (const char *text, double *ret)
+{
+    json_t *json = json_loads (text, JSON_DECODE_ANY, NULL);
+    int is = json_is_number (json);
+
+    if (is)
+        *ret = json_number_value (json);
+    json_decref (json);
+    return is;
+}
+
 int dt_spec_table (struct dt_spec *s, const struct dt_expr *e, struct dt_value *ret)
 {
     struct dt_value name;

@@ -14,20 +14,29 @@ static const char *type_name (uint8_t type)
     return type == DT_TYPE_INT ? "an int" : type == DT_TYPE_BOOL ? "a bool" : type == DT_TYPE_FLOAT ? "a float" : "a string";
 }
 
-/* An int is given where a float is wanted: it becomes one. */
+/* A float is given as such, as an int, or as text: deployments know no floats, so
+ * that 1.10 stays a string where the program wants one. */
+static int float_fact (const struct dt_fact *a, double *ret)
+{
+    if (a->kind == DT_FACT_STR)
+        return dt_number_of_text (a->s, ret);
+    *ret = a->kind == DT_FACT_INT ? (double)a->i : a->d;
+    return a->kind != DT_FACT_BOOL;
+}
+
 static int set_fact (struct dt_spec *s, const struct dt_field *f, const struct dt_fact *a, struct dt_value *ret)
 {
     static const uint8_t types[] = { [DT_FACT_INT] = DT_TYPE_INT, [DT_FACT_BOOL] = DT_TYPE_BOOL,
                                      [DT_FACT_STR] = DT_TYPE_ENUM, [DT_FACT_FLOAT] = DT_TYPE_FLOAT };
-    int widens = f->type == DT_TYPE_FLOAT && a->kind == DT_FACT_INT;
+    double d = 0;
 
-    if (types[a->kind] != f->type && !widens)
+    if (f->type == DT_TYPE_FLOAT ? !float_fact (a, &d) : types[a->kind] != f->type)
         return dt_err_set (s->err, -DT_EINPUT, "fact '%s' is %s; the program wants %s", f->name, type_name (types[a->kind]),
                            type_name (f->type));
-    if (f->type == DT_TYPE_FLOAT)
-        *ret = DT_V_FLOAT (dt_op_bits (widens ? (double)a->i : a->d));
-    else
-        *ret = f->type == DT_TYPE_INT ? DT_V_INT (a->i) : f->type == DT_TYPE_BOOL ? DT_V_BOOL (a->i != 0) : DT_V_STR (a->s);
+    *ret = f->type == DT_TYPE_INT    ? DT_V_INT (a->i)
+           : f->type == DT_TYPE_BOOL ? DT_V_BOOL (a->i != 0)
+           : f->type == DT_TYPE_ENUM ? DT_V_STR (a->s)
+                                     : DT_V_FLOAT (dt_op_bits (d));
     return 0;
 }
 

@@ -73,7 +73,7 @@ static int put_facts (const struct dt_solve_key *k, struct dt_canon *c)
         if (fact[i]->kind == DT_FACT_STR)
             dt_canon_kstr (c, "value", fact[i]->s);
         else
-            dt_canon_kint (c, "value", fact[i]->i);
+            dt_canon_kint (c, "value", fact[i]->kind == DT_FACT_FLOAT ? dt_op_bits (fact[i]->d) : fact[i]->i);
         dt_canon_end (c);
     }
     dt_canon_end (c);

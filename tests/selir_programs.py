@@ -128,6 +128,7 @@ class Maker:
             ("sorted key=", lambda: f"sorted(({low()}, {low()}, {low()}), key=lambda k: (k & {low()}, {low()} < k))[{three()}]"),
             ("len", lambda: f"len({self.items()}) * {low()}"),
             ("call", lambda: self.helper_call(depth - 1)),
+            ("call", lambda: self.helper_call(depth - 1)),
             ("bool in arithmetic", lambda: f"({self.bool(0)} + {sub()})"),
             ("record field", lambda: f"Pair(a={sub()}, b={self.bool(0)}).a"),
             ("list comprehension", lambda: f"[i * {low()} for i in {self.items()}][-1]"),
@@ -235,10 +236,10 @@ class Maker:
             return self.int(depth)
         name, n, default = self.rng.choice(self.helpers)
         args = [self.int(depth) for _ in range(n)]
-        if n > 1 and self.rng.random() < 0.4:
+        if n > 1 and self.rng.random() < 0.5:
             self.used.add("keyword argument")
             args[-1] = f"p{n - 1}={args[-1]}"
-        elif default and self.rng.random() < 0.6:
+        elif default and self.rng.random() < 0.8:
             self.used.add("default argument")
             args.pop()
         return f"{name}({', '.join(args)})"

@@ -143,8 +143,8 @@ class ProgramMaker(Maker):
             self.names.add(name)
 
     def helper(self, i):
-        n = self.rng.randrange(1, 3)
-        default = n > 1 and self.rng.random() < 0.5
+        n = self.rng.choice((1, 2, 2))
+        default = n > 1 and self.rng.random() < 0.9
         params = [f"p{k}: int" + (" = 3" if default and k == n - 1 else "") for k in range(n)]
         self.emit(0, f"def f{i}({', '.join(params)}) -> int:")
         if self.rng.random() < 0.3:

@@ -228,10 +228,66 @@ START_TEST (files)
 }
 END_TEST
 
+/* What table () reads, and what of it is refused; only where a program reads it. */
+static const struct {
+    const char *data, *want; /* NULL: the program is accepted and returns 6 */
+} tables[] = {
+    { "{\"by\": {\"1\": 2, \"0\": 1.5}, \"rows\": [3, true, null, \"a\", -1]}", NULL },
+    { "{\"by\": {}, \"by\": {}}", "t.json:1:" },
+    { "{\"by\": 9223372036854775808}", "t.json:1:" },
+    { "{\"by\": NaN}", "t.json:1:" },
+    { "", "t.json:1:" },
+    { "[[[[[[[[[[[[[[[[[1]]]]]]]]]]]]]]]]]", "a.py:2:5: table(\"t.json\"): lists and objects inside each other deeper than 16" },
+    { "{\"by\": 1}", "a.py:12:9: int has no elements to index" },
+};
+
+START_TEST (data_file)
+{
+    static const char text[] = "import selir\nT = selir.table(\"t.json\")\n" PROGRAM
+        "    x = T[\"by\"][\"1\"] + T[\"rows\"][0] + T[\"rows\"][1] + int(T[\"by\"][\"0\"] - 0.5) + T[\"rows\"][-1]\n"
+        "    return R(n=x)\n";
+    const char *data = tables[_i].data, *want = tables[_i].want;
+    const struct dt_source source[] = { { "a.py", text, sizeof text - 1 }, { "other.json", "{", 1 }, { "t.json", data, strlen (data) } };
+    const struct dt_fact fact = { .name = "a", .kind = DT_FACT_INT, .i = 9 };
+    struct dt_program *p = NULL;
+    struct dt_graph *g = NULL;
+    struct dt_err err = { "" };
+    int r;
+
+    ck_assert_msg (dt_program_parse (source, 3, &p, &err) == 0, "%s", err.text);
+    r = dt_program_specialise (p, &fact, 1, &g, &err);
+    if (want)
+        ck_assert_msg (r < 0 && strncmp (err.text, want, strlen (want)) == 0, "%s", err.text);
+    else
+        ck_assert_msg (r == 0 && g->node[g->point[0].node].imm == 6, "%s", err.text);
+    dt_graph_free (g);
+    dt_program_free (p);
+}
+END_TEST
+
+START_TEST (no_data_file)
+{
+    static const char text[] = "import selir\nT = selir.table(\"t.json\")\n" PROGRAM "    return R(n=1)\n";
+    const struct dt_source source = { "a.py", text, sizeof text - 1 };
+    const struct dt_fact fact = { .name = "a", .kind = DT_FACT_INT, .i = 9 };
+    struct dt_program *p = NULL;
+    struct dt_graph *g = NULL;
+    struct dt_err err = { "" };
+
+    ck_assert_msg (dt_program_parse (&source, 1, &p, &err) == 0, "%s", err.text);
+    ck_assert_int_eq (dt_program_specialise (p, &fact, 1, &g, &err), -DT_ESYNTAX);
+    ck_assert_msg (strncmp (err.text, "a.py:2:5: there is no data file 't.json'", 40) == 0, "%s", err.text);
+    dt_program_free (p);
+}
+END_TEST
+
 /* Fail the n-th allocation, for n = 0, 1, ... until none fails. */
 START_TEST (no_memory)
 {
     static const char text[] = BODY ("x = [i + 1 for i in (1, 2)] if 'a' in {'b': 'c' 'd'} else f(call.x, k=3)\n"
+                                     "    y = sorted([call.x, 3, int(2.5e-1 * 8)], key=lambda v: (v % 2, v))[call.x & 1]\n"
+                                     "    for j in range(call.x):\n        y += int(y / (j + 1)) ** 2\n"
+                                     "    z = max([i for i in range(call.x, -1, -2) if i < y], key=lambda v: -v, default=1)\n"
                                      "    for i in x:\n        if i == 1: continue") "def f(a, k=2): return [a, k]\n";
     const struct dt_source source = { "p.py", text, sizeof text - 1 };
     struct dt_program *p = NULL;
@@ -269,6 +325,8 @@ int main (void)
     tcase_add_test (tc, long_line);
     tcase_add_loop_test (tc, limit, 0, (int)DT_ARRAY_SIZE (limits));
     tcase_add_test (tc, files);
+    tcase_add_loop_test (tc, data_file, 0, (int)DT_ARRAY_SIZE (tables));
+    tcase_add_test (tc, no_data_file);
     tcase_add_test (tc, no_memory);
     suite_add_tcase (s, tc);
     srunner_run_all (sr, CK_NORMAL);

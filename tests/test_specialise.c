@@ -185,6 +185,38 @@ START_TEST (facts_case)
 }
 END_TEST
 
+/* A float fact, from a float or an int. */
+START_TEST (float_fact)
+{
+    static const char text[] =
+        "from selir import Batch, Facts, Record, Runtime, selection\n"
+        "class M(Facts):\n    load: float\n"
+        "class C(Batch):\n    x: Runtime[range(1, 3)]\n"
+        "class R(Record):\n    n: int\n    half: float\n"
+        "@selection(family=\"f\")\ndef choose(facts: M, call: C) -> R:\n"
+        "    return R(n=int(facts.load * 4), half=facts.load / 2)\n";
+    const struct dt_fact given[] = { { .name = "load", .kind = DT_FACT_FLOAT, .d = 2.5 },
+                                     { .name = "load", .kind = DT_FACT_INT, .i = 3 },
+                                     { .name = "load", .kind = DT_FACT_STR, .s = "2.5" },
+                                     { .name = "load", .kind = DT_FACT_BOOL, .i = 1 },
+                                     { .name = "load", .kind = DT_FACT_STR, .s = "2.5x" } };
+    struct dt_graph *g = NULL;
+    struct dt_err err = { "" };
+
+    if (_i > 2) {
+        ck_assert_int_eq (specialise (text, &given[_i], 1, &g, &err), -DT_EINPUT);
+        ck_assert_str_eq (err.text, _i == 3 ? "fact 'load' is a bool; the program wants a float"
+                                            : "fact 'load' is a string; the program wants a float");
+        return;
+    }
+    ck_assert_msg (specialise (text, &given[_i], 1, &g, &err) == 0, "%s", err.text);
+    ck_assert_int_eq (g->node[g->point[0].node].imm, _i == 1 ? 12 : 10);
+    ck_assert (dt_op_double (g->node[g->point[1].node].imm) == (_i == 1 ? 1.5 : 1.25));
+    ck_assert_int_eq (g->point[1].type, DT_TYPE_FLOAT);
+    dt_graph_free (g);
+}
+END_TEST
+
 /* The graph of a body: lines that its dump must have, and one that it must not. */
 static const struct {
     const char *body, *has[4], *has_not;
@@ -201,6 +233,10 @@ static const struct {
     { "    return R(n=knob('k', (4, 2), default=2), b=call.m is None)\n", { "knob k  p.py:16:16", "== %3 %" }, NULL },
     { "    n = call.x\n    for s in (1, 2):\n        if s == call.y: break\n        n += s\n    return R(n=n, b=True)\n",
       { " if %", "# choose.n" }, "fail" },
+    { "    n = 0\n    for i in range(2, call.x % 4 + 2):\n        n += call.y\n    return R(n=n, b=True)\n",
+      { "const 4 ", "+ %", " if %", "select %" }, "const 5 " },
+    { "    n = max(i for i in (1, 2) if i < call.y)\n    return R(n=n, b=True)\n", { "fail ValueError if %" }, NULL },
+    { "    return R(n=int(call.x / call.y), b=call.x < 1.5)\n", { "f = / %0 %1", "i = int %", "b = < %0 %" }, NULL },
 };
 
 START_TEST (graph)
@@ -274,6 +310,7 @@ int main (void)
 
     tcase_add_loop_test (tc, value, 0, (int)DT_ARRAY_SIZE (values));
     tcase_add_loop_test (tc, error, 0, (int)DT_ARRAY_SIZE (errors));
+    tcase_add_loop_test (tc, float_fact, 0, 5);
     tcase_add_loop_test (tc, facts_case, 0, (int)DT_ARRAY_SIZE (bad_facts));
     tcase_add_loop_test (tc, graph, 0, (int)DT_ARRAY_SIZE (graphs));
     tcase_add_test (tc, domains);
