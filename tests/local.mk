@@ -305,3 +305,14 @@ TESTS += tests/test_program_digest
 tests_test_program_digest_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 tests_test_program_digest_LDADD = libdtselir.la $(CHECK_LIBS)
 endif
+
+# the daemon under valgrind, where no sanitizer is in the way
+dist_check_SCRIPTS += tests/valgrind.sh
+if !SANITIZED
+TESTS += tests/valgrind.sh
+endif
+
+# What makes sense under --enable-sanitizers=thread, for
+# make check TESTS='$(thread_tests)': threads that share memory, and no program whose
+# libraries (ZeroMQ, SQLite) are not built for it.
+thread_tests = tests/test_libdetent_threads tests/test_attention_invariance tests/test_attention
