@@ -40,7 +40,8 @@ static int solve_site (struct dt_ask *a, struct dt_store *s, struct dt_solving *
 {
     const Detent__SolveRequest *rq = a->rq->solve;
     struct dt_site_options options = { .strict = rq->has_strict && rq->strict,
-                                       .no_free = rq->has_no_free && rq->no_free };
+                                       .no_free = rq->has_no_free && rq->no_free,
+                                       .n_threads = 2 /* beside the daemon's other jobs */ };
     struct dt_solved_site *site = &v->site[i];
     uint64_t start;
     int r;

@@ -116,6 +116,14 @@ static size_t widest (const struct side *box, size_t from, size_t to)
     return ret;
 }
 
+/* Take the topmost box. */
+static void pop (struct prover *q, struct side *box)
+{
+    q->n_boxes--;
+    if (q->n_sides > 0)
+        memcpy (box, q->stack + q->n_boxes * q->n_sides, q->n_sides * sizeof *box);
+}
+
 static int push (struct prover *q, const struct side *box)
 {
     size_t need = (q->n_boxes + 1) * q->n_sides;
@@ -180,7 +188,7 @@ static int prove_combination (struct prover *q, struct side *box, uint64_t max, 
         return r;
     *ret = DT_PROVED;
     while (q->n_boxes > base && *ret == DT_PROVED) {
-        memcpy (box, q->stack + --q->n_boxes * q->n_sides, q->n_sides * sizeof *box);
+        pop (q, box);
         if (max-- == 0) {
             *ret = DT_SAMPLED;
             break;
@@ -267,7 +275,7 @@ static int prove (struct prover *q, struct side *box)
     if ((r = push (q, box)) < 0)
         return r;
     while (q->n_boxes > 0) {
-        memcpy (box, q->stack + --q->n_boxes * q->n_sides, q->n_sides * sizeof *box);
+        pop (q, box);
         if ((k = widest (box, 0, p->n_dims)) == p->n_dims) {
             if ((r = judge_combination (q, box)) < 0)
                 return r;

@@ -352,11 +352,24 @@ START_TEST (solves)
 END_TEST
 
 /* A damaged cache entry is a miss and a warning, never a wrong answer. */
+/* A byte more, or any one byte another: of the solution's start, middle and end, of its
+ * check digest. */
+static const char *const damages[] = {
+    "data = CAST (data || 'x' AS BLOB)",
+    "data = CAST (X'00' || substr (data, 2) AS BLOB)",
+    "data = CAST (substr (data, 1, length (data) / 2) || X'ff'"
+    " || substr (data, length (data) / 2 + 2) AS BLOB)",
+    "data = CAST (substr (data, 1, length (data) - 1) || X'7f' AS BLOB)",
+    "data = CAST (substr (data, 1, length (data) - 1) AS BLOB)",
+    "check_digest = CAST (substr (check_digest, 1, 31) || X'00' AS BLOB)",
+};
+
 START_TEST (solves_again_when_the_cache_is_damaged)
 {
     struct dt_err err = { "" };
     struct dt_buf log = { 0 };
     Detent__Reply *reply;
+    char statement[300];
     sqlite3 *db;
 
     rig_start (&rig, DETENTD, NULL);
@@ -364,8 +377,9 @@ START_TEST (solves_again_when_the_cache_is_damaged)
     free_reply (reply);
     ck_assert_int_eq (rig_stop (&rig), 0);
     ck_assert_int_eq (sqlite3_open (rig.database, &db), SQLITE_OK);
-    ck_assert_int_eq (sqlite3_exec (db, "UPDATE solution SET data = CAST (data || 'x' AS BLOB)",
-                                    NULL, NULL, NULL), SQLITE_OK);
+    snprintf (statement, sizeof statement, "UPDATE solution SET %s", damages[_i]);
+    ck_assert_int_eq (sqlite3_exec (db, statement, NULL, NULL, NULL), SQLITE_OK);
+    ck_assert_int_eq (sqlite3_changes (db), 1);
     sqlite3_close (db);
     rig_start (&rig, DETENTD, NULL);
     ck_assert_int_eq (call_pins ("host-small", &reply, &err), -DT_ECORRUPT);
@@ -816,7 +830,7 @@ int main (void)
     tcase_add_test (tc, a_chain_of_commits);
     tcase_add_test (tc, refused_commits);
     tcase_add_test (tc, solves);
-    tcase_add_test (tc, solves_again_when_the_cache_is_damaged);
+    tcase_add_loop_test (tc, solves_again_when_the_cache_is_damaged, 0, DT_ARRAY_SIZE (damages));
     tcase_add_test (tc, refused_solves);
     tcase_add_test (tc, ended_jobs);
     tcase_add_test (tc, malformed_frames);

@@ -202,6 +202,7 @@ struct by_hand {
     uint16_t reg[64];
     struct dt_insn insn[2][65];
     const char *where[1];
+    int64_t none[1]; /* constants: there are none */
 };
 
 static void by_hand_init (struct by_hand *h)
@@ -216,7 +217,7 @@ static void by_hand_init (struct by_hand *h)
     h->vm = (struct dt_vm){ .family = "f", .site = "s", .variant = "stock", .input = h->input,
                             .n_inputs = 3, .part = { h->insn[0], h->insn[1] },
                             .output = h->output, .output_reg = h->reg, .where = h->where,
-                            .n_where = 1, .registers = 3 };
+                            .n_where = 1, .registers = 3, .constant = h->none };
     h->insn[1][0].op = DT_VM_END;
 }
 

@@ -354,6 +354,36 @@ START_TEST (attention_default)
 }
 END_TEST
 
+/* Joint, not each pin's own favourite: x is mostly 1 and y mostly 1, but both together
+ * are illegal; of what the program returns, the most often that is legal. */
+START_TEST (default_is_joint)
+{
+    static const char body[] =
+        "    x = 1 if call.m <= 4 else 2\n"
+        "    y = 1 if call.t <= 1 else 2\n"
+        "    require(x + y > facts.n // 4, \"enough\")\n"
+        "    return Choice(x=x, y=y)\n";
+    struct dt_solve_options o = { .site = "s", .no_free = 1 };
+    const int64_t in[] = { 1, 1, 1, 9, 2, 9, 5, 1, 6, 9 }, own[] = { 1, 1, 1, 1, 1 };
+    const size_t n_own[] = { 1, 1, 1, 1, 1 };
+    const uint64_t weight[] = { 9, 3, 2, 4, 4 };
+    struct dt_observations obs = { 5, in, own, n_own, weight };
+    struct dt_solution *s;
+    struct dt_err err = { "" };
+    int64_t pin[2], knob[1];
+    size_t i;
+
+    ck_assert_msg (solve (body, 8, &o, &s, &err) == 0, "%s", err.text);
+    ck_assert_uint_eq (s->n_pins, 2);
+    ck_assert_int_eq (dt_solution_default (s, &obs, &i, &err), 0);
+    ck_assert_int_ne (s->verdict[i], DT_ILLEGAL); /* x = y = 1, of weight 9, is not */
+    dt_solution_assignment (s, i, pin, knob);
+    ck_assert_int_eq (pin[strcmp (s->pin[0].name, "choose.x") == 0 ? 0 : 1], 1);
+    ck_assert_int_eq (pin[strcmp (s->pin[0].name, "choose.x") == 0 ? 1 : 0], 2);
+    dt_solution_free (s);
+}
+END_TEST
+
 static void encode (const struct dt_solution *s, struct dt_canon *c)
 {
     dt_canon_init (c);
@@ -711,6 +741,7 @@ int main (void)
     tcase_add_test (tc, attention_pins);
     tcase_add_test (tc, attention_selectors);
     tcase_add_test (tc, attention_default);
+    tcase_add_test (tc, default_is_joint);
     tcase_add_test (tc, attention_same_bytes);
     tcase_add_test (tc, attention_corrupt);
     tcase_add_test (tc, attention_nomem);
