@@ -34,6 +34,7 @@ libdtselir_la_SOURCES += \
 	selir/lex_literal.c \
 	selir/outcome.c \
 	selir/parse.c selir/parse.h \
+	selir/parse_atom.c \
 	selir/parse_def.c \
 	selir/parse_expr.c \
 	selir/program.c selir/program.h \

@@ -13,7 +13,7 @@
 int dt_parse (const struct dt_source *src, uint32_t file, struct dt_arena *arena,
               uint32_t *next_id, struct dt_block *body, struct dt_err *reterr);
 
-/* --- shared by parse.c, parse_expr.c and parse_def.c --------------------------- */
+/* --- shared by parse*.c --------------------------- */
 struct dt_parser {
     const struct dt_source *src;
     struct dt_arena *arena;
@@ -33,6 +33,16 @@ void dt_parser_leave (struct dt_parser *p);
 int dt_parser_name (struct dt_parser *p, const char **ret);
 int dt_parser_block (struct dt_parser *p, struct dt_block *ret);
 
+/* A new expression over `arg` (NULL: none), or over one or two with an operator. */
+int dt_parser_make (struct dt_parser *p, uint8_t kind, struct dt_span at, struct dt_ptrs *arg, struct dt_expr **ret);
+int dt_parser_make1 (struct dt_parser *p, uint8_t kind, uint8_t op, struct dt_span at, struct dt_expr *a,
+                     struct dt_expr **ret);
+int dt_parser_make2 (struct dt_parser *p, uint8_t kind, uint8_t op, struct dt_span at, struct dt_expr *a,
+                     struct dt_expr *b, struct dt_expr **ret);
+int dt_parser_push (struct dt_parser *p, struct dt_ptrs *v, struct dt_expr *e);
+
+int dt_parse_primary (struct dt_parser *p, struct dt_expr **ret);     /* parse_atom.c */
+int dt_parse_disjunction (struct dt_parser *p, struct dt_expr **ret); /* without a conditional */
 int dt_parse_expr (struct dt_parser *p, struct dt_expr **ret);      /* one expression */
 int dt_parse_exprs (struct dt_parser *p, struct dt_expr **ret);     /* or a tuple without brackets */
 int dt_parse_target (struct dt_parser *p, struct dt_expr **ret);    /* of for */

@@ -22,7 +22,7 @@ int dt_ptrs_push (struct dt_arena *a, struct dt_ptrs *v, void *p)
     return 0;
 }
 
-static int make (struct dt_parser *p, uint8_t kind, struct dt_span at, struct dt_ptrs *arg,
+int dt_parser_make (struct dt_parser *p, uint8_t kind, struct dt_span at, struct dt_ptrs *arg,
                  struct dt_expr **ret)
 {
     struct dt_expr *e = dt_arena_alloc (p->arena, sizeof *e);
@@ -48,335 +48,36 @@ static int make (struct dt_parser *p, uint8_t kind, struct dt_span at, struct dt
     return 0;
 }
 
-static int push (struct dt_parser *p, struct dt_ptrs *v, struct dt_expr *e)
+int dt_parser_push (struct dt_parser *p, struct dt_ptrs *v, struct dt_expr *e)
 {
     return dt_ptrs_push (p->arena, v, e) < 0 ? dt_err_nomem (p->err) : 0;
 }
 
-static int make1 (struct dt_parser *p, uint8_t kind, uint8_t op, struct dt_span at, struct dt_expr *a,
+int dt_parser_make1 (struct dt_parser *p, uint8_t kind, uint8_t op, struct dt_span at, struct dt_expr *a,
                   struct dt_expr **ret)
 {
     struct dt_ptrs v = { 0 };
     int r;
 
-    if ((r = push (p, &v, a)) < 0 || (r = make (p, kind, at, &v, ret)) < 0)
+    if ((r = dt_parser_push (p, &v, a)) < 0 || (r = dt_parser_make (p, kind, at, &v, ret)) < 0)
         return r;
     (*ret)->op = op;
     return 0;
 }
 
-static int make2 (struct dt_parser *p, uint8_t kind, uint8_t op, struct dt_span at, struct dt_expr *a,
+int dt_parser_make2 (struct dt_parser *p, uint8_t kind, uint8_t op, struct dt_span at, struct dt_expr *a,
                   struct dt_expr *b, struct dt_expr **ret)
 {
     struct dt_ptrs v = { 0 };
     int r;
 
-    if ((r = push (p, &v, a)) < 0 || (r = push (p, &v, b)) < 0 || (r = make (p, kind, at, &v, ret)) < 0)
+    if ((r = dt_parser_push (p, &v, a)) < 0 || (r = dt_parser_push (p, &v, b)) < 0 || (r = dt_parser_make (p, kind, at, &v, ret)) < 0)
         return r;
     (*ret)->op = op;
     return 0;
 }
 
-static int disjunction (struct dt_parser *p, struct dt_expr **ret);
 static int bit_or (struct dt_parser *p, struct dt_expr **ret);
-
-/* for TARGET in ITER [if FILTER]..., one or more; the element is already read. */
-static int clauses (struct dt_parser *p, struct dt_expr *e)
-{
-    struct dt_ptrs all = { 0 };
-    uint32_t i;
-    int r;
-
-    while (dt_parser_accept (p, DT_TOK_KW_FOR)) {
-        struct dt_clause *c = dt_arena_alloc (p->arena, sizeof *c);
-        struct dt_ptrs filter = { 0 };
-        struct dt_expr *f;
-
-        if (!c || dt_ptrs_push (p->arena, &all, c) < 0)
-            return dt_err_nomem (p->err);
-        if ((r = dt_parse_target (p, &c->target)) < 0 || (r = dt_parser_expect (p, DT_TOK_KW_IN)) < 0
-            || (r = disjunction (p, &c->iter)) < 0)
-            return r;
-        while (dt_parser_accept (p, DT_TOK_KW_IF))
-            if ((r = disjunction (p, &f)) < 0 || (r = push (p, &filter, f)) < 0)
-                return r;
-        c->filter = (struct dt_expr **)filter.item;
-        c->n_filters = filter.n;
-    }
-    if (dt_parser_is (p, DT_TOK_KW_ASYNC))
-        return dt_parser_unexpected (p);
-    if (!(e->clause = dt_arena_array (p->arena, all.n, sizeof *e->clause)))
-        return dt_err_nomem (p->err);
-    for (i = 0; i < all.n; i++)
-        e->clause[i] = *(struct dt_clause *)all.item[i];
-    e->n_clauses = all.n;
-    return 0;
-}
-
-static int comprehension (struct dt_parser *p, uint8_t kind, struct dt_span at, struct dt_ptrs *elt,
-                          struct dt_expr **ret)
-{
-    int r;
-
-    if ((r = make (p, kind, at, elt, ret)) < 0)
-        return r;
-    return clauses (p, *ret);
-}
-
-/* Comma-separated expressions up to `close`, which is consumed. */
-static int items (struct dt_parser *p, uint8_t close, struct dt_ptrs *v, int *ret_comma)
-{
-    struct dt_expr *e;
-    int r;
-
-    *ret_comma = 0;
-    while (!dt_parser_accept (p, close)) {
-        if ((r = dt_parse_expr (p, &e)) < 0 || (r = push (p, v, e)) < 0)
-            return r;
-        if (dt_parser_is (p, DT_TOK_KW_FOR) && v->n == 1 && !*ret_comma)
-            return 1; /* a comprehension */
-        if (dt_parser_accept (p, DT_TOK_COMMA))
-            *ret_comma = 1;
-        else if ((r = dt_parser_expect (p, close)) < 0)
-            return r;
-        else
-            break;
-    }
-    return 0;
-}
-
-static int bracketed (struct dt_parser *p, uint8_t close, struct dt_expr **ret)
-{
-    struct dt_span at = p->token->at;
-    int list = close == DT_TOK_RBRACKET, comma, r;
-    struct dt_ptrs v = { 0 };
-
-    p->token++;
-    if ((r = items (p, close, &v, &comma)) < 0)
-        return r;
-    if (r == 1) {
-        if ((r = comprehension (p, list ? DT_EXPR_LISTCOMP : DT_EXPR_GENEXP, at, &v, ret)) < 0)
-            return r;
-        return dt_parser_expect (p, close);
-    }
-    if (!list && v.n == 1 && !comma) {
-        *ret = v.item[0];
-        return 0;
-    }
-    return make (p, list ? DT_EXPR_LIST : DT_EXPR_TUPLE, at, &v, ret);
-}
-
-static int braced (struct dt_parser *p, struct dt_expr **ret)
-{
-    struct dt_span at = p->token->at;
-    struct dt_ptrs v = { 0 };
-    struct dt_expr *e;
-    int r;
-
-    p->token++;
-    while (!dt_parser_accept (p, DT_TOK_RBRACE)) {
-        if (dt_parser_is (p, DT_TOK_POW))
-            return dt_refuse (p->err, p->src, p->token->at, DT_REFUSE_STAR_EXPR);
-        if ((r = dt_parse_expr (p, &e)) < 0 || (r = push (p, &v, e)) < 0)
-            return r;
-        if (dt_parser_is (p, DT_TOK_KW_FOR))
-            return dt_refuse (p->err, p->src, at, DT_REFUSE_SET_COMP);
-        if (dt_parser_is (p, DT_TOK_COMMA) || dt_parser_is (p, DT_TOK_RBRACE))
-            return dt_refuse (p->err, p->src, at, DT_REFUSE_SET);
-        if ((r = dt_parser_expect (p, DT_TOK_COLON)) < 0 || (r = dt_parse_expr (p, &e)) < 0
-            || (r = push (p, &v, e)) < 0)
-            return r;
-        if (v.n == 2 && dt_parser_is (p, DT_TOK_KW_FOR)) {
-            if ((r = comprehension (p, DT_EXPR_DICTCOMP, at, &v, ret)) < 0)
-                return r;
-            return dt_parser_expect (p, DT_TOK_RBRACE);
-        }
-        if (!dt_parser_accept (p, DT_TOK_COMMA) && !dt_parser_is (p, DT_TOK_RBRACE))
-            return dt_parser_unexpected (p);
-    }
-    return make (p, DT_EXPR_DICT, at, &v, ret);
-}
-
-/* Neighbouring strings are one. */
-static int string (struct dt_parser *p, struct dt_expr **ret)
-{
-    struct dt_span at = p->token->at;
-    const char *s = p->token->text;
-    int r;
-
-    for (p->token++; dt_parser_is (p, DT_TOK_STR); p->token++)
-        if (!(s = dt_arena_strf (p->arena, "%s%s", s, p->token->text)))
-            return dt_err_nomem (p->err);
-    if ((r = make (p, DT_EXPR_STR, at, NULL, ret)) < 0)
-        return r;
-    (*ret)->s = s;
-    return 0;
-}
-
-static int atom (struct dt_parser *p, struct dt_expr **ret)
-{
-    const struct dt_token *t = p->token;
-    int r;
-
-    switch (t->kind) {
-    case DT_TOK_LPAREN:
-        return bracketed (p, DT_TOK_RPAREN, ret);
-    case DT_TOK_LBRACKET:
-        return bracketed (p, DT_TOK_RBRACKET, ret);
-    case DT_TOK_LBRACE:
-        return braced (p, ret);
-    case DT_TOK_STR:
-        return string (p, ret);
-    case DT_TOK_NAME:
-    case DT_TOK_INT:
-        if (t->value == INT64_MIN)
-            return dt_diag (p->err, -DT_ESYNTAX, p->src, t->at, "ints have 64 bits", "an int literal beyond 64 bits");
-        /* fall through */
-    case DT_TOK_FLOAT:
-    case DT_TOK_KW_TRUE:
-    case DT_TOK_KW_FALSE:
-    case DT_TOK_KW_NONE:
-        if ((r = make (p, t->kind == DT_TOK_NAME ? DT_EXPR_NAME : t->kind == DT_TOK_INT ? DT_EXPR_INT
-                          : t->kind == DT_TOK_FLOAT ? DT_EXPR_FLOAT
-                          : t->kind == DT_TOK_KW_NONE ? DT_EXPR_NONE : DT_EXPR_BOOL,
-                       t->at, NULL, ret)) < 0)
-            return r;
-        (*ret)->s = t->text;
-        (*ret)->i = t->kind == DT_TOK_INT || t->kind == DT_TOK_FLOAT ? t->value : t->kind == DT_TOK_KW_TRUE;
-        p->token++;
-        return 0;
-    default:
-        return dt_parser_unexpected (p);
-    }
-}
-
-/* lambda NAME: expression, which only key= takes. */
-static int lambda (struct dt_parser *p, struct dt_expr **ret)
-{
-    struct dt_span at = p->token->at;
-    struct dt_ptrs v = { 0 };
-    struct dt_expr *body;
-    struct dt_clause *c;
-    int r;
-
-    p->token++;
-    if (!(c = dt_arena_alloc (p->arena, sizeof *c)))
-        return dt_err_nomem (p->err);
-    if (!dt_parser_is (p, DT_TOK_NAME) || p->token[1].kind != DT_TOK_COLON)
-        return dt_diag (p->err, -DT_ESYNTAX, p->src, at, "write key=lambda x: ...", "a key takes one plain parameter");
-    if ((r = atom (p, &c->target)) < 0)
-        return r;
-    p->token++;
-    if ((r = dt_parse_expr (p, &body)) < 0 || (r = push (p, &v, body)) < 0
-        || (r = make (p, DT_EXPR_LAMBDA, at, &v, ret)) < 0)
-        return r;
-    (*ret)->clause = c;
-    (*ret)->n_clauses = 1;
-    return 0;
-}
-
-/* One argument of a call: appended to `v`, its keyword to `keys`. */
-static int argument (struct dt_parser *p, struct dt_ptrs *v, struct dt_ptrs *keys)
-{
-    struct dt_span at = p->token->at;
-    const char *key = NULL;
-    struct dt_expr *e = NULL;
-    int r;
-
-    if (dt_parser_is (p, DT_TOK_MUL) || dt_parser_is (p, DT_TOK_POW))
-        return dt_refuse (p->err, p->src, at, DT_REFUSE_STAR_ARG);
-    if (p->token->kind == DT_TOK_NAME && p->token[1].kind == DT_TOK_ASSIGN) {
-        key = p->token->text;
-        p->token += 2;
-    }
-    if (key && strcmp (key, "key") == 0 && dt_parser_is (p, DT_TOK_KW_LAMBDA))
-        r = lambda (p, &e);
-    else
-        r = dt_parse_expr (p, &e);
-    if (r < 0)
-        return r;
-    if (!key && dt_parser_is (p, DT_TOK_KW_FOR)) {
-        struct dt_ptrs elt = { 0 };
-
-        if ((r = push (p, &elt, e)) < 0 || (r = comprehension (p, DT_EXPR_GENEXP, at, &elt, &e)) < 0)
-            return r;
-        if (v->n > 1 || !dt_parser_is (p, DT_TOK_RPAREN))
-            return dt_diag (p->err, -DT_ESYNTAX, p->src, at, "put it into brackets: [... for ...]",
-                            "a generator expression beside other arguments");
-    }
-    if (!key && keys->n > 0 && keys->item[keys->n - 1])
-        return dt_diag (p->err, -DT_ESYNTAX, p->src, at, NULL, "a positional argument after a keyword argument");
-    if ((r = push (p, v, e)) < 0)
-        return r;
-    return dt_ptrs_push (p->arena, keys, (void *)(uintptr_t)key) < 0 ? dt_err_nomem (p->err) : 0;
-}
-
-static int call (struct dt_parser *p, struct dt_span at, struct dt_expr *callee, struct dt_expr **ret)
-{
-    struct dt_ptrs v = { 0 }, keys = { 0 };
-    int r;
-
-    p->token++;
-    if ((r = push (p, &v, callee)) < 0)
-        return r;
-    if (dt_ptrs_push (p->arena, &keys, NULL) < 0)
-        return dt_err_nomem (p->err);
-    while (!dt_parser_accept (p, DT_TOK_RPAREN)) {
-        if ((r = argument (p, &v, &keys)) < 0)
-            return r;
-        if (!dt_parser_accept (p, DT_TOK_COMMA) && !dt_parser_is (p, DT_TOK_RPAREN))
-            return dt_parser_unexpected (p);
-    }
-    if ((r = make (p, DT_EXPR_CALL, at, &v, ret)) < 0)
-        return r;
-    (*ret)->key = (const char **)keys.item;
-    return 0;
-}
-
-static int subscript (struct dt_parser *p, struct dt_span at, struct dt_expr *base, struct dt_expr **ret)
-{
-    struct dt_expr *index;
-    int r;
-
-    p->token++;
-    if (dt_parser_is (p, DT_TOK_COLON))
-        return dt_refuse (p->err, p->src, p->token->at, DT_REFUSE_SLICE);
-    if ((r = dt_parse_exprs (p, &index)) < 0)
-        return r;
-    if (dt_parser_is (p, DT_TOK_COLON))
-        return dt_refuse (p->err, p->src, p->token->at, DT_REFUSE_SLICE);
-    if ((r = dt_parser_expect (p, DT_TOK_RBRACKET)) < 0)
-        return r;
-    return make2 (p, DT_EXPR_INDEX, 0, at, base, index, ret);
-}
-
-static int primary (struct dt_parser *p, struct dt_expr **ret)
-{
-    struct dt_span at = p->token->at;
-    struct dt_expr *e, *f;
-    const char *name;
-    int r;
-
-    if ((r = atom (p, &e)) < 0)
-        return r;
-    for (;;) {
-        if (dt_parser_is (p, DT_TOK_LPAREN))
-            r = call (p, at, e, &f);
-        else if (dt_parser_is (p, DT_TOK_LBRACKET))
-            r = subscript (p, at, e, &f);
-        else if (dt_parser_accept (p, DT_TOK_DOT)) {
-            if ((r = dt_parser_name (p, &name)) < 0 || (r = make1 (p, DT_EXPR_ATTR, 0, at, e, &f)) < 0)
-                return r;
-            f->s = name;
-        } else
-            break;
-        if (r < 0)
-            return r;
-        e = f;
-    }
-    *ret = e;
-    return 0;
-}
 
 static int factor (struct dt_parser *p, struct dt_expr **ret)
 {
@@ -385,7 +86,7 @@ static int factor (struct dt_parser *p, struct dt_expr **ret)
     int r;
 
     if (t->kind != DT_TOK_ADD && t->kind != DT_TOK_SUB && t->kind != DT_TOK_TILDE) {
-        if ((r = primary (p, &e)) < 0)
+        if ((r = dt_parse_primary (p, &e)) < 0)
             return r;
         *ret = e;
         if (!dt_parser_accept (p, DT_TOK_POW))
@@ -393,11 +94,11 @@ static int factor (struct dt_parser *p, struct dt_expr **ret)
         if ((r = dt_parser_enter (p)) < 0 || (r = factor (p, &exponent)) < 0)
             return r;
         dt_parser_leave (p);
-        return make2 (p, DT_EXPR_BINARY, DT_TOK_POW, t->at, e, exponent, ret);
+        return dt_parser_make2 (p, DT_EXPR_BINARY, DT_TOK_POW, t->at, e, exponent, ret);
     }
     p->token++;
     if (t->kind == DT_TOK_SUB && dt_parser_is (p, DT_TOK_INT) && p->token->value == INT64_MIN && p->token[1].kind != DT_TOK_POW) {
-        if ((r = make (p, DT_EXPR_INT, t->at, NULL, ret)) < 0)
+        if ((r = dt_parser_make (p, DT_EXPR_INT, t->at, NULL, ret)) < 0)
             return r;
         (*ret)->i = p->token->value; /* -9223372036854775808 */
         p->token++;
@@ -406,7 +107,7 @@ static int factor (struct dt_parser *p, struct dt_expr **ret)
     if ((r = dt_parser_enter (p)) < 0 || (r = factor (p, &e)) < 0)
         return r;
     dt_parser_leave (p);
-    return make1 (p, DT_EXPR_UNARY, t->kind, t->at, e, ret);
+    return dt_parser_make1 (p, DT_EXPR_UNARY, t->kind, t->at, e, ret);
 }
 
 /* How tightly a binary operator binds: 5 '*' ... 1 '|'; 0: none. */
@@ -444,7 +145,7 @@ static int binary (struct dt_parser *p, int least, struct dt_expr **ret)
         if (op == DT_TOK_AT)
             return dt_refuse (p->err, p->src, p->token->at, DT_REFUSE_MATMUL);
         p->token++;
-        if ((r = binary (p, s + 1, &right)) < 0 || (r = make2 (p, DT_EXPR_BINARY, op, at, e, right, &e)) < 0)
+        if ((r = binary (p, s + 1, &right)) < 0 || (r = dt_parser_make2 (p, DT_EXPR_BINARY, op, at, e, right, &e)) < 0)
             return r;
     }
     *ret = e;
@@ -491,9 +192,9 @@ static int comparison (struct dt_parser *p, struct dt_expr **ret)
     if ((r = bit_or (p, &e)) < 0)
         return r;
     while ((op = comparator (p))) {
-        if (v.n == 0 && (r = push (p, &v, e)) < 0)
+        if (v.n == 0 && (r = dt_parser_push (p, &v, e)) < 0)
             return r;
-        if ((r = bit_or (p, &e)) < 0 || (r = push (p, &v, e)) < 0)
+        if ((r = bit_or (p, &e)) < 0 || (r = dt_parser_push (p, &v, e)) < 0)
             return r;
         if (dt_ptrs_push (p->arena, &ops, (void *)(uintptr_t)op) < 0)
             return dt_err_nomem (p->err);
@@ -501,7 +202,7 @@ static int comparison (struct dt_parser *p, struct dt_expr **ret)
     *ret = e;
     if (v.n == 0)
         return 0;
-    if ((r = make (p, DT_EXPR_COMPARE, at, &v, ret)) < 0)
+    if ((r = dt_parser_make (p, DT_EXPR_COMPARE, at, &v, ret)) < 0)
         return r;
     if (!((*ret)->cmp = dt_arena_alloc (p->arena, ops.n)))
         return dt_err_nomem (p->err);
@@ -521,7 +222,7 @@ static int inversion (struct dt_parser *p, struct dt_expr **ret)
     if ((r = dt_parser_enter (p)) < 0 || (r = inversion (p, &e)) < 0)
         return r;
     dt_parser_leave (p);
-    return make1 (p, DT_EXPR_NOT, 0, at, e, ret);
+    return dt_parser_make1 (p, DT_EXPR_NOT, 0, at, e, ret);
 }
 
 /* and (`word` AND) or or: any number of operands in one node. */
@@ -534,14 +235,14 @@ static int junction (struct dt_parser *p, uint8_t word, struct dt_expr **ret)
 
     do {
         r = word == DT_TOK_KW_OR ? junction (p, DT_TOK_KW_AND, &e) : inversion (p, &e);
-        if (r < 0 || (r = push (p, &v, e)) < 0)
+        if (r < 0 || (r = dt_parser_push (p, &v, e)) < 0)
             return r;
     } while (dt_parser_accept (p, word));
     *ret = e;
-    return v.n == 1 ? 0 : make (p, word == DT_TOK_KW_OR ? DT_EXPR_OR : DT_EXPR_AND, at, &v, ret);
+    return v.n == 1 ? 0 : dt_parser_make (p, word == DT_TOK_KW_OR ? DT_EXPR_OR : DT_EXPR_AND, at, &v, ret);
 }
 
-static int disjunction (struct dt_parser *p, struct dt_expr **ret)
+int dt_parse_disjunction (struct dt_parser *p, struct dt_expr **ret)
 {
     return junction (p, DT_TOK_KW_OR, ret);
 }
@@ -555,14 +256,14 @@ int dt_parse_expr (struct dt_parser *p, struct dt_expr **ret)
 
     if (dt_parser_is (p, DT_TOK_MUL))
         return dt_refuse (p->err, p->src, at, DT_REFUSE_STAR_EXPR);
-    if ((r = dt_parser_enter (p)) < 0 || (r = disjunction (p, &then)) < 0)
+    if ((r = dt_parser_enter (p)) < 0 || (r = dt_parse_disjunction (p, &then)) < 0)
         return r;
     *ret = then;
     if (dt_parser_accept (p, DT_TOK_KW_IF)) {
-        if ((r = disjunction (p, &cond)) < 0 || (r = dt_parser_expect (p, DT_TOK_KW_ELSE)) < 0
-            || (r = dt_parse_expr (p, &other)) < 0 || (r = push (p, &v, cond)) < 0
-            || (r = push (p, &v, then)) < 0 || (r = push (p, &v, other)) < 0
-            || (r = make (p, DT_EXPR_IF, at, &v, ret)) < 0)
+        if ((r = dt_parse_disjunction (p, &cond)) < 0 || (r = dt_parser_expect (p, DT_TOK_KW_ELSE)) < 0
+            || (r = dt_parse_expr (p, &other)) < 0 || (r = dt_parser_push (p, &v, cond)) < 0
+            || (r = dt_parser_push (p, &v, then)) < 0 || (r = dt_parser_push (p, &v, other)) < 0
+            || (r = dt_parser_make (p, DT_EXPR_IF, at, &v, ret)) < 0)
             return r;
     }
     dt_parser_leave (p);
@@ -593,12 +294,12 @@ static int list_of (struct dt_parser *p, int (*one) (struct dt_parser *, struct 
     *ret = e;
     if (!dt_parser_is (p, DT_TOK_COMMA))
         return 0;
-    if ((r = push (p, &v, e)) < 0)
+    if ((r = dt_parser_push (p, &v, e)) < 0)
         return r;
     while (dt_parser_accept (p, DT_TOK_COMMA) && starts (p))
-        if ((r = one (p, &e)) < 0 || (r = push (p, &v, e)) < 0)
+        if ((r = one (p, &e)) < 0 || (r = dt_parser_push (p, &v, e)) < 0)
             return r;
-    return make (p, DT_EXPR_TUPLE, at, &v, ret);
+    return dt_parser_make (p, DT_EXPR_TUPLE, at, &v, ret);
 }
 
 int dt_parse_exprs (struct dt_parser *p, struct dt_expr **ret)
