@@ -92,15 +92,16 @@ static double attention_work (const int64_t *request)
 
 /* gemm, rowwise, allreduce: a row is a part of the call (the whole, or one request's
  * tokens or bytes); the call's amount is the sum. */
-enum { AMOUNT };
+enum { AMOUNT, CAPTURED, ALLREDUCE_FIELDS };
 
 static const char *const tokens_field[] = { [AMOUNT] = "tokens" };
 static const struct dt_quantity tokens_quantity[] = {
     [AMOUNT] = { "tokens", "tokens", "sum over rows of tokens", 0 },
 };
-static const char *const bytes_field[] = { [AMOUNT] = "bytes" };
-static const struct dt_quantity bytes_quantity[] = {
+static const char *const allreduce_field[] = { [AMOUNT] = "bytes", [CAPTURED] = "captured" };
+static const struct dt_quantity allreduce_quantity[] = {
     [AMOUNT] = { "bytes", "bytes", "sum over rows of bytes", 0 },
+    [CAPTURED] = { "captured", "0 or 1", "max over rows of captured", 0 },
 };
 
 static int amount_derive (const int64_t *row, size_t n_rows, int64_t *ret)
@@ -111,6 +112,21 @@ static int amount_derive (const int64_t *row, size_t n_rows, int64_t *ret)
         if (row[i] < 0 || __builtin_add_overflow (sum, row[i], &sum))
             return -DT_EINPUT;
     ret[AMOUNT] = sum;
+    return 0;
+}
+
+static int allreduce_derive (const int64_t *row, size_t n_rows, int64_t *ret)
+{
+    int64_t sum = 0, captured = 0;
+
+    for (size_t i = 0; i < n_rows; i++, row += ALLREDUCE_FIELDS) {
+        if (row[AMOUNT] < 0 || __builtin_add_overflow (sum, row[AMOUNT], &sum)
+            || row[CAPTURED] < 0 || row[CAPTURED] > 1)
+            return -DT_EINPUT;
+        captured |= row[CAPTURED];
+    }
+    ret[AMOUNT] = sum;
+    ret[CAPTURED] = captured;
     return 0;
 }
 
@@ -166,7 +182,7 @@ static const struct dt_schema schemas[] = {
     { "attention", NAMES (attention), attention_derive, attention_own, attention_work },
     { "gemm", NAMES (tokens), amount_derive, NULL, amount_work },
     { "rowwise", NAMES (tokens), amount_derive, NULL, amount_work },
-    { "allreduce", NAMES (bytes), amount_derive, NULL, amount_work },
+    { "allreduce", NAMES (allreduce), allreduce_derive, NULL, amount_work },
     { "moe", NAMES (moe), moe_derive, NULL, moe_work },
 };
 

@@ -43,7 +43,7 @@ struct dt_schema {
  *                                         own: query_length, kv_length
  * gemm       tokens                       tokens
  * rowwise    tokens                       tokens
- * allreduce  bytes                        bytes
+ * allreduce  bytes, captured              bytes, captured
  * moe        tokens, load                 tokens, experts, longest_load
  *
  * attention: a row is a request; query_len are the tokens that ask in this call, kv_len
@@ -51,7 +51,7 @@ struct dt_schema {
  * tokens and 128 keys, each request rounded up: the work that a kernel with such tiles
  * sees (a kernel with 64 rows of 8 heads a KV head: tiles_8).
  * gemm, rowwise, allreduce: a row is a part of the call, usually the whole, with padding
- * as the kernel sees it.
+ * as the kernel sees it; captured is 1 if the call is part of a CUDA graph.
  * moe: a row is an expert of this rank with its load (token-expert pairs); the call's
  * tokens stand in the first row, 0 in the others. */
 const struct dt_schema *dt_schema_find (const char *family);
