@@ -5,5 +5,14 @@ nobase_dist_pkgdata_DATA += \
 
 # programs/sglang/: SGLang's selections.
 nobase_dist_pkgdata_DATA += \
+	programs/sglang/E=128,N=192,device_name=NVIDIA_H100_80GB_HBM3.json \
+	programs/sglang/allreduce.py \
 	programs/sglang/fa3.py \
-	programs/sglang/fa3_tiles.py
+	programs/sglang/fa3_tiles.py \
+	programs/sglang/gemm.py \
+	programs/sglang/moe.py \
+	programs/sglang/rmsnorm.py
+dist_deployments_DATA += \
+	deployments/gpus.yaml \
+	deployments/llama-3.1-70b-tp4-h100-sglang.yaml \
+	deployments/qwen3-30b-a3b-tp4-h100-sglang.yaml

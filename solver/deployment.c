@@ -227,6 +227,32 @@ static int read_counts (struct reader *r, const struct dt_yaml *map, void *field
     return 0;
 }
 
+/* A list of counts, each larger than the one before. */
+struct counts {
+    int64_t *value;
+    size_t n;
+};
+
+static int read_ascending (struct reader *r, const struct dt_yaml *list, void *field)
+{
+    struct counts *c = field;
+    const struct dt_yaml *y;
+
+    if (list->kind != DT_YAML_LIST)
+        return wrong (r, list, "a list");
+    if (!(c->value = dt_arena_array (&r->d->arena, list->n, sizeof *c->value)))
+        return dt_err_nomem (r->err);
+    for (y = list->first; y; y = y->next, c->n++) {
+        if (y->kind != DT_YAML_INT || y->i < 1)
+            return refuse (r, y->line, y->column, "%s: an entry must be an integer of at least 1",
+                           list->key);
+        if (c->n > 0 && y->i <= c->value[c->n - 1])
+            return refuse (r, y->line, y->column, "%s must ascend", list->key);
+        c->value[c->n] = y->i;
+    }
+    return 0;
+}
+
 /* --- the document ------------------------------------------------------------
  * Records as the file has them; they become a dt_deployment when all is read,
  * for a site's facts need the limits, which may come later. */
@@ -247,6 +273,7 @@ struct document {
     const char *name, *model, *backend;
     struct engine engine;
     struct facts parallelism, limits;
+    struct counts graph_buckets;
     const struct dt_yaml *sites, *claims;
 };
 static int keep (struct reader *r, const struct dt_yaml *y, void *field)
@@ -264,6 +291,7 @@ static const struct key document_key[] = {
     { "backend", read_name, offsetof (struct document, backend), 0 },
     { "parallelism", read_counts, offsetof (struct document, parallelism), 1 },
     { "limits", read_counts, offsetof (struct document, limits), 0 },
+    { "graph_buckets", read_ascending, offsetof (struct document, graph_buckets), 1 },
     { "sites", keep, offsetof (struct document, sites), 0 },
     { "claims", keep, offsetof (struct document, claims), 1 },
 };
@@ -384,6 +412,8 @@ static int fill (struct reader *r, const struct document *doc)
     d->n_parallelism = doc->parallelism.n;
     d->limit = doc->limits.fact;
     d->n_limits = doc->limits.n;
+    d->graph_bucket = doc->graph_buckets.value;
+    d->n_graph_buckets = doc->graph_buckets.n;
     d->site = dt_arena_array (&d->arena, doc->sites->n, sizeof *d->site);
     d->claim = dt_arena_array (&d->arena, doc->claims ? doc->claims->n : 0, sizeof *d->claim);
     if (!d->site || !d->claim)

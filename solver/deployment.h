@@ -9,6 +9,7 @@
  *   backend: host
  *   parallelism: {tp: 1}
  *   limits: {max_batch: 32, max_context: 16384, max_query: 512, token_budget: 512}
+ *   graph_buckets: [1, 2, 4, 8]       # batch sizes that CUDA graphs are captured for
  *   sites:
  *     - family: attention
  *       site: decoder                 # same alphabet as name
@@ -18,7 +19,7 @@
  *   claims:
  *     - {family: attention, field: tile_m, reason: "...", source: "..."}
  *
- * parallelism and claims may be left out.  Facts of a site are `limits` and
+ * parallelism, graph_buckets (which ascend) and claims may be left out.  Facts of a site are `limits` and
  * `facts` together; a name in both is refused.  Limits may hold more than a site
  * asks for; a fact must be asked for by the program's Facts record or by the
  * backend's family (dt_site_check).  Keys are strict: unknown (with a
@@ -49,6 +50,8 @@ struct dt_deployment {
     size_t n_parallelism;
     struct dt_fact *limit;
     size_t n_limits;
+    int64_t *graph_bucket; /* [n_graph_buckets] ascending */
+    size_t n_graph_buckets;
     struct dt_site *site;
     size_t n_sites;
     struct dt_claim *claim;

@@ -84,6 +84,11 @@ static const struct {
                             "starts with a letter" },
     { "limits: {\"\": 1}\n", "d.yaml:1:10: \"\": a fact's name is 1 to 63 of a-z 0-9 _ and starts "
                              "with a letter" },
+    { GOOD "graph_buckets: [1, 2, 8]\n", "" },
+    { "graph_buckets: 3\n", "d.yaml:1:16: graph_buckets must be a list, not the integer 3" },
+    { "graph_buckets: [1, x]\n", "d.yaml:1:20: graph_buckets: an entry must be an integer of at "
+                                 "least 1" },
+    { "graph_buckets: [2, 2]\n", "d.yaml:1:20: graph_buckets must ascend" },
     { "limits: 3\n", "d.yaml:1:9: limits must be a map, not the integer 3" },
     { "sites: {}\n", "d.yaml:1:8: sites must be a list, not a map" },
     { HEAD LIMITS "sites: []\n", "d.yaml:7:8: sites: at least one is needed" },

@@ -59,7 +59,7 @@ class Model(Facts):
     arch: int
     sms: int
     row_bytes: int  # of one token
-    max_tokens: int
+    token_budget: int
     custom: bool  # v2 is enabled and the ranks can read each other's memory
     multicast: bool
     symmetric_memory: bool  # --enable-torch-symm-mem
@@ -68,7 +68,7 @@ class Model(Facts):
 
 
 class Call(Batch):
-    bytes: Unpinnable[range(facts.row_bytes, facts.row_bytes * facts.max_tokens + 1, facts.row_bytes)]
+    bytes: Unpinnable[range(facts.row_bytes, facts.row_bytes * facts.token_budget + 1, facts.row_bytes)]
     captured: Runtime[(0, 1)]
 
 

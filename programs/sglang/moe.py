@@ -39,11 +39,11 @@ class Model(Facts):
     unit_scale: bool  # the routed scaling factor is 1
     router_weight_on_input: bool
     all_experts: bool  # no expert lives on another rank
-    max_tokens: int
+    token_budget: int
 
 
 class Call(Batch):
-    tokens: Unpinnable[range(1, facts.max_tokens + 1)]
+    tokens: Unpinnable[range(1, facts.token_budget + 1)]
 
 
 class Choice(Record):

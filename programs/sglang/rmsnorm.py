@@ -13,11 +13,11 @@ from selir import Batch, Facts, Record, Unpinnable, selection
 class Model(Facts):
     hidden: int
     element_bytes: int
-    max_tokens: int
+    token_budget: int
 
 
 class Call(Batch):
-    tokens: Unpinnable[range(1, facts.max_tokens + 1)]
+    tokens: Unpinnable[range(1, facts.token_budget + 1)]
 
 
 class Choice(Record):
