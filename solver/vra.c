@@ -136,7 +136,7 @@ static void *work (void *arg)
     struct crew *c = arg;
     struct dt_vra_worker w;
     size_t i, end;
-    int r = dt_vra_worker_init (&w, c->v);
+    int r = dt_vra_worker_init (&w, c->v), made = r == 0;
 
     while (r == 0 && c->r == 0
            && (i = atomic_fetch_add (&c->next, c->block)) < c->n_items) {
@@ -146,7 +146,7 @@ static void *work (void *arg)
     }
     if (r < 0)
         c->r = r;
-    if (w.mask)
+    if (made)
         dt_vra_worker_done (&w);
     return NULL;
 }

@@ -194,6 +194,27 @@ START_TEST (check_nomem)
 }
 END_TEST
 
+/* The solve, each allocation failing in turn. */
+START_TEST (check_solve_nomem)
+{
+    static const struct dt_solve_options o = { .site = "s" };
+    struct dt_graph *g = graph_of (BODY, 8);
+    struct dt_solution *s = NULL;
+    size_t n;
+    int r = -12;
+
+    for (n = 0; r < 0; n++) {
+        dt_mem_fail_after (n);
+        r = dt_solve (g, &o, &s, NULL);
+        dt_mem_fail_after (SIZE_MAX);
+        MUST (r == 0 || r == -12, "%d", r);
+    }
+    ck_assert_uint_gt (n, 500);
+    dt_solution_free (s);
+    dt_graph_free (g);
+}
+END_TEST
+
 /* Cuts that are none: too few, too many, of what may not be pinned. */
 START_TEST (check_cuts)
 {
@@ -418,6 +439,7 @@ int main (int argc, char **argv)
     tcase_add_loop_test (tc, check_refuses, 0, KINDS);
     tcase_add_test (tc, check_mutations);
     tcase_add_test (tc, check_nomem);
+    tcase_add_test (tc, check_solve_nomem);
     tcase_add_loop_test (tc, check_cuts, 0, 9);
     tcase_add_loop_test (tc, check_single_bad_point, 0, 20);
     tcase_add_test (tc, check_many);
