@@ -208,8 +208,11 @@ static int negation (struct dt_simp *s, const struct dt_node *n, uint32_t *ret)
 {
     const struct dt_node a = *at (s, n->a);
 
+    if (a.op == DT_OP_NOT)
+        return dt_pass_is (a.a, ret);
+    if (dt_simp_shared (s, n->a)) /* the opposite would be a way around it */
+        return 0;
     switch (a.op) {
-    case DT_OP_NOT: return dt_pass_is (a.a, ret);
     case DT_OP_LT:
         return dt_pass_done (dt_simp_op (s, n, DT_OP_LE, DT_TYPE_BOOL, a.b, a.a, ret));
     case DT_OP_LE:

@@ -140,11 +140,13 @@ static int remember (struct dt_simp *s, uint32_t id, uint32_t what)
 
 static int copy (struct walk *w, uint32_t id, int depth, uint32_t *ret);
 
-/* The value with its operands as they are on the path. */
+/* The value with its operands as they are on the path.  One that others read too is
+ * replaced by what is there already only: a copy of it for this path would be a way
+ * around a value that a cut could take. */
 static int copy_node (struct walk *w, uint32_t id, int depth, uint32_t *ret)
 {
     struct dt_node n = w->s->out->node[id];
-    uint32_t args[3], now[3] = { DT_NODE_NONE, DT_NODE_NONE, DT_NODE_NONE };
+    uint32_t old = w->s->out->n_nodes, made, args[3], now[3] = { DT_NODE_NONE, DT_NODE_NONE, DT_NODE_NONE };
     int i, r, changed = 0, k = dt_node_args (&n, args);
 
     *ret = id;
@@ -162,7 +164,11 @@ static int copy_node (struct walk *w, uint32_t id, int depth, uint32_t *ret)
     n.b = now[1];
     n.c = now[2];
     n.name = NULL;
-    return dt_simp_add (w->s, n, ret);
+    if ((r = dt_simp_add (w->s, n, &made)) < 0)
+        return r;
+    if (made < old || !dt_simp_shared (w->s, id))
+        *ret = made;
+    return 0;
 }
 
 static int copy (struct walk *w, uint32_t id, int depth, uint32_t *ret)

@@ -57,7 +57,8 @@ static int has_const_arm (const struct dt_simp *s, uint32_t id)
 #define CHAIN 8
 
 /* (c ? 1 : x) == 2 is c ? False : x == 2: a comparison of a constant goes into the
- * arms where at least one of them is decided. */
+ * arms where at least one of them is decided.  Not where others read the select too:
+ * they would no longer meet in one value, which a cut could take. */
 static int compare_arms (struct dt_simp *s, const struct dt_node *n, uint32_t *ret)
 {
     int left = has_const_arm (s, n->a);
@@ -66,7 +67,8 @@ static int compare_arms (struct dt_simp *s, const struct dt_node *n, uint32_t *r
     int64_t v;
     int r;
 
-    if (s->depth > CHAIN || !dt_simp_known (s, other, &v) || !has_const_arm (s, pick))
+    if (s->depth > CHAIN || !dt_simp_known (s, other, &v) || dt_simp_shared (s, pick)
+        || !has_const_arm (s, pick))
         return 0;
     sel = *at (s, pick);
     if ((r = dt_simp_op (s, n, n->op, n->type, left ? sel.b : other, left ? other : sel.b,

@@ -295,18 +295,47 @@ static int rebuild_rows (struct dt_simp *s, const struct job *j, const struct dt
     return 0;
 }
 
+/* How often live values, conditions and points read each value. */
+static uint32_t *count_uses (const struct dt_graph *g, const uint8_t *live)
+{
+    uint32_t *uses = dt_calloc (g->n_nodes, sizeof *uses), args[3], i;
+    int k;
+
+    if (!uses)
+        return NULL;
+    for (i = 0; i < g->n_nodes; i++)
+        for (k = live[i] ? dt_node_args (&g->node[i], args) : 0; k-- > 0;)
+            uses[args[k]]++;
+    for (i = 0; i < g->n_conds; i++)
+        uses[g->cond[i].value]++;
+    for (i = 0; i < g->n_points; i++)
+        uses[g->point[i].node]++;
+    return uses;
+}
+
+/* Note that several values read `id`. */
+static int share (struct dt_simp *s, uint32_t id)
+{
+    while (s->n_shared <= id) {
+        if (dt_grow ((void **)&s->shared, &s->room_shared, s->n_shared, 1) < 0)
+            return dt_err_nomem (s->err);
+        s->shared[s->n_shared++] = 0;
+    }
+    s->shared[id] = 1;
+    return 0;
+}
+
 static int rebuild_into (struct dt_simp *s, struct job *j, const struct bind *b,
                          const struct dt_graph *g, uint32_t *map)
 {
     uint8_t *live = mark (j, g, b->subst);
-    uint32_t i;
-    int r = 0;
+    uint32_t i, *uses = live ? count_uses (g, live) : NULL;
+    int r = uses ? 0 : dt_err_nomem (s->err);
 
-    if (!live)
-        return dt_err_nomem (s->err);
-    for (i = 0; i < g->n_nodes && r == 0; i++)
-        if (live[i])
-            r = rebuild_node (s, b, g, i, map);
+    for (i = 0; r == 0 && i < g->n_nodes; i++)
+        if (live[i] && (r = rebuild_node (s, b, g, i, map)) == 0 && uses[i] > 1)
+            r = share (s, map[i]);
+    dt_free (uses);
     dt_free (live);
     return r < 0 ? r : rebuild_rows (s, j, g, map);
 }
@@ -348,6 +377,7 @@ fail:
     dt_graph_free (s.out);
     dt_ranges_free (s.ranges);
     dt_free (s.memo);
+    dt_free (s.shared);
     dt_free (s.stamp);
     dt_free (map);
     return r;

@@ -16,6 +16,8 @@ struct dt_simp {
     uint32_t *stamp;    /* path: [room] the walk that memo is of          */
     size_t room;
     uint32_t walk;
+    uint8_t *shared;    /* [n_shared] of out: 1, several values read it   */
+    size_t n_shared, room_shared;
     struct dt_err *err;
 };
 
@@ -32,6 +34,12 @@ int dt_simp_const (struct dt_simp *s, uint8_t type, int64_t v, uint32_t *ret);
 
 /* 1 and the value if `id` is a constant. */
 int dt_simp_known (const struct dt_simp *s, uint32_t id, int64_t *ret);
+
+/* 1 if several values read `id`, as the round began. */
+static inline int dt_simp_shared (const struct dt_simp *s, uint32_t id)
+{
+    return id < s->n_shared && s->shared[id];
+}
 
 /* A pass: 1 and *ret, an equal value; or 0 (`n` may be changed to an equal
  * operation); or a negative code. */

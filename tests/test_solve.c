@@ -86,6 +86,30 @@ START_TEST (solve_case)
 }
 END_TEST
 
+/* Values that several points go through stay one value while simplifying: a comparison
+ * that moves into arms, a copy for one path and an opposite would each be a second way. */
+static const char *const narrow[] = {
+    "    k = 1 if call.m > 5 else 2 if call.t > 3 else 3\n"
+    "    return Choice(x=k, y=7 if k == 2 else 8)\n",
+    "    big = call.m > 4\n    k = 1 if call.m > 6 else call.t % 3\n"
+    "    return Choice(x=k + 10 if big else k, y=k if not big else 0)\n",
+    "    big = call.m > 4\n    few = call.m > 2 and not big\n"
+    "    return Choice(x=1 if big else 2, y=call.own if not big else 0)\n",
+};
+static const size_t narrow_pins[] = { 1, 2, 1 };
+
+START_TEST (solve_narrow)
+{
+    struct dt_solve_options o = { .site = "s", .no_free = 1 };
+    struct dt_solution *s;
+    struct dt_err err = { "" };
+
+    ck_assert_msg (solve (narrow[_i], 9, &o, &s, &err) == 0, "%s", err.text);
+    ck_assert_uint_eq (s->n_pins, narrow_pins[_i]);
+    dt_solution_free (s);
+}
+END_TEST
+
 /* Every combination.  y is Free in the program, x is not. */
 static const struct {
     const char *claims; /* of which fields */
@@ -733,6 +757,7 @@ int main (void)
 
     tcase_set_timeout (tc, 300);
     tcase_add_loop_test (tc, solve_case, 0, DT_ARRAY_SIZE (cases));
+    tcase_add_loop_test (tc, solve_narrow, 0, DT_ARRAY_SIZE (narrow));
     tcase_add_loop_test (tc, solve_freedom, 0, DT_ARRAY_SIZE (freedoms));
     tcase_add_test (tc, solve_claim_unknown);
     tcase_add_test (tc, solve_pin_range);
