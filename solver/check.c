@@ -234,18 +234,21 @@ static int box_holds (struct check *c, uint64_t duty, const struct reach *side)
 /* All assignments in a box are open. */
 static void mark_open (struct check *c, const struct reach *side)
 {
-    size_t a, i, n = c->s->n_pins + c->s->n_knobs;
+    size_t i, n = c->s->n_pins + c->s->n_knobs;
+    uint64_t count = 1, k;
 
-    for (a = 0; a < c->s->n_assignments; a++) {
-        uint64_t rest = a;
-        int inside = 1;
+    for (i = 0; i < n; i++)
+        count *= side[i].last - side[i].first + 1; /* at most n_assignments */
+    for (k = 0; k < count; k++) {
+        uint64_t rest = k, a = 0, stride = 1;
 
-        for (i = n; i-- > 0; rest /= members (c, i)) {
-            uint64_t at = rest % members (c, i);
+        for (i = n; i-- > 0; stride *= members (c, i)) {
+            uint64_t width = side[i].last - side[i].first + 1;
 
-            inside &= side[i].first <= at && at <= side[i].last;
+            a += (side[i].first + rest % width) * stride;
+            rest /= width;
         }
-        c->open[a] |= (uint8_t)inside;
+        c->open[a] = 1;
     }
 }
 

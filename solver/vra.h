@@ -22,10 +22,11 @@
  * beyond it all else is sampled, so that a solve ends. */
 #define DT_VRA_MAX_EFFORT (UINT64_C (1) << 28)
 /* Boxes of one combination that splitting its inputs may cost: MAX, FEW where all
- * points can be tried instead, LEAST once those of its duty are spent. */
+ * points can be tried instead, TINY where there are no more points than MAX (a box
+ * costs as much as some hundred points) and once those of its duty are spent. */
 #define DT_VRA_MAX_BOXES 4096
 #define DT_VRA_FEW_BOXES 256
-#define DT_VRA_LEAST_BOXES 64
+#define DT_VRA_TINY_BOXES 32
 #define DT_VRA_DUTY_BOXES (UINT64_C (1) << 17) /* about 0.5 s at 20 values a box */
 #define DT_VRA_MAX_THREADS 16
 #define DT_VRA_MAX_INPUTS 64    /* as the vm */

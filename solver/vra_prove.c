@@ -238,13 +238,15 @@ static int want_verdicts (struct dt_vra_job *job)
 static int judge_combination (struct prover *q, struct side *box)
 {
     uint64_t c = combination (q->p, box), count = dt_points_count (q->p->axis, q->p->n_axes);
-    uint64_t max = count <= DT_VRA_MAX_POINTS ? DT_VRA_FEW_BOXES : DT_VRA_MAX_BOXES;
+    uint64_t max = count <= DT_VRA_MAX_BOXES    ? DT_VRA_TINY_BOXES
+                   : count <= DT_VRA_MAX_POINTS ? DT_VRA_FEW_BOXES
+                                                : DT_VRA_MAX_BOXES;
     size_t start = q->job->tree.len;
     uint8_t verdict;
     int r;
 
     max = max < q->boxes_left ? max : q->boxes_left;
-    max = max > DT_VRA_LEAST_BOXES ? max : DT_VRA_LEAST_BOXES;
+    max = max > DT_VRA_TINY_BOXES ? max : DT_VRA_TINY_BOXES;
     dt_vra_bind (q->w, c);
     if ((r = prove_combination (q, box, max, &verdict)) < 0)
         return r;
