@@ -220,6 +220,7 @@ struct dt_daemon *dt_daemon_close (struct dt_daemon *d)
     dt_pool_free (d->tuner, d);
     dt_pool_free (d->crew, d);
     dt_pool_free (d->writer, d);
+    dt_jobs_done (d);
     close_sockets (d);
     dt_store_close (d->reader);
     dt_key_done (&d->key);

@@ -10,6 +10,8 @@
 #include "detentd/ask.h"
 #include "detentd/publish.h"
 
+#define SETTLE_TICKS 5 /* a second: a full disk is seldom freed sooner */
+
 static const struct {
     const char *name;
     unsigned next; /* bits of the states that may follow */
@@ -132,7 +134,11 @@ static void ended (struct dt_work *w, struct dt_daemon *d)
         for (size_t i = 0; i < j->n_peers; i++)
             dt_reply_error (d, &j->peer[i], -DT_ECANCELLED, "detentd is stopping");
     unlink_job (d, j);
-    dt_job_free (j);
+    if (j->owed && j->result) {
+        j->next = d->jobs.owed;
+        d->jobs.owed = j;
+    } else
+        dt_job_free (j);
 }
 
 int dt_job_start (struct dt_daemon *d, struct dt_job *j,
@@ -151,13 +157,21 @@ int dt_job_start (struct dt_daemon *d, struct dt_job *j,
     return 0;
 }
 
-struct dt_job *dt_job_find (struct dt_daemon *d, uint64_t id)
+static struct dt_job *find (struct dt_job *j, uint64_t id)
 {
-    struct dt_job *j = d->jobs.head;
-
     while (j && j->id != id)
         j = j->next;
     return j;
+}
+
+struct dt_job *dt_job_find (struct dt_daemon *d, uint64_t id)
+{
+    return find (d->jobs.head, id);
+}
+
+struct dt_job *dt_job_owed (struct dt_daemon *d, uint64_t id)
+{
+    return find (d->jobs.owed, id);
 }
 
 int dt_job_attach (struct dt_job *j, const struct dt_peer *peer, struct dt_err *reterr)
@@ -189,6 +203,69 @@ void dt_jobs_stop (struct dt_daemon *d)
         dt_job_cancel (j, DT_JOB_STOPPED);
 }
 
+/* --- ends that the store did not take --------------------------------------------*/
+
+static int put_owed (struct dt_store *s, void *ctx, struct dt_err *reterr)
+{
+    struct dt_job *j = ctx;
+    Detent__JobReply *job = detent__job_reply__unpack (NULL, j->n_result, j->result);
+    struct dt_job_row row = { .id = j->id, .result = j->result, .n_result = j->n_result };
+    int r;
+
+    if (!job)
+        return dt_err_nomem (reterr);
+    row.state = job->state;
+    row.what = job->what;
+    row.code = job->has_code ? job->code : 0;
+    row.ended_ns = job->ended_ns;
+    r = dt_store_job_end (s, &row, reterr);
+    detent__job_reply__free_unpacked (job, NULL);
+    return r;
+}
+
+/* On the writer's thread. */
+static void ask_again (struct dt_work *w, struct dt_store *s)
+{
+    struct dt_job *j = (struct dt_job *)w;
+    int r = dt_store_transact (s, put_owed, j, NULL);
+
+    j->owed = r < 0 && r != -DT_ENOTFOUND;
+}
+
+static void asked (struct dt_work *w, struct dt_daemon *d)
+{
+    struct dt_job *j = (struct dt_job *)w, **at = &d->jobs.owed;
+
+    d->jobs.asking = 0;
+    if (j->owed)
+        return;
+    while (*at != j)
+        at = &(*at)->next;
+    *at = j->next;
+    dt_job_free (j);
+}
+
+static void settle (struct dt_daemon *d)
+{
+    struct dt_job *j = d->jobs.owed;
+
+    if (!j || d->jobs.asking || ++d->jobs.ticks % SETTLE_TICKS)
+        return;
+    j->work.run = ask_again;
+    j->work.done = asked;
+    d->jobs.asking = dt_pool_post (d->writer, &j->work, NULL) == 0;
+}
+
+void dt_jobs_done (struct dt_daemon *d)
+{
+    struct dt_job *j;
+
+    while ((j = d->jobs.owed)) {
+        d->jobs.owed = j->next;
+        dt_job_free (j);
+    }
+}
+
 void dt_jobs_tick (struct dt_daemon *d)
 {
     char what[DT_JOB_WHAT];
@@ -204,11 +281,12 @@ void dt_jobs_tick (struct dt_daemon *d)
         dt_job_describe (j, &job, what);
         tell (j, &job, 0);
     }
+    settle (d);
 }
 
 int dt_jobs_any (const struct dt_daemon *d)
 {
-    return d->jobs.head != NULL;
+    return d->jobs.head || d->jobs.owed;
 }
 
 /* Ids of what a stop left behind, oldest rows too: there are few. */

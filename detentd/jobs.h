@@ -54,11 +54,15 @@ struct dt_job {
     /* Written by the tuner's thread before `done`: the packed final JobReply. */
     uint8_t *result;
     size_t n_result;
+    int owed; /* 1: its end is not in the store, which was full then */
 };
 
 struct dt_jobs {
     struct dt_job *head;
     size_t n;
+    struct dt_job *owed; /* ended; the store is asked again until it takes that */
+    int asking;          /* owed->work is with the writer */
+    unsigned ticks;
 };
 
 struct dt_job *dt_job_new (const char *deployment, const char *workload, struct dt_err *reterr);
@@ -68,6 +72,7 @@ struct dt_job *dt_job_free (struct dt_job *j); /* NULL ok; returns NULL */
 int dt_job_start (struct dt_daemon *d, struct dt_job *j,
                   void (*run) (struct dt_work *w, struct dt_store *s), struct dt_err *reterr);
 struct dt_job *dt_job_find (struct dt_daemon *d, uint64_t id);
+struct dt_job *dt_job_owed (struct dt_daemon *d, uint64_t id); /* ended, not in the store */
 /* Follow it: progress, then the end. */
 int dt_job_attach (struct dt_job *j, const struct dt_peer *peer, struct dt_err *reterr);
 /* Ask it to end; kills its worker. */
@@ -81,7 +86,9 @@ void dt_job_move (struct dt_job *j, enum dt_job_state state);
 /* Tell followers what changed; called at most every DT_JOBS_TICK_MS. */
 #define DT_JOBS_TICK_MS 200
 void dt_jobs_tick (struct dt_daemon *d);
-int dt_jobs_any (const struct dt_daemon *d); /* there is one that has not ended */
+int dt_jobs_any (const struct dt_daemon *d); /* a tick has something to do */
+/* After the pools: forget ends that the store never took; its next start notes them. */
+void dt_jobs_done (struct dt_daemon *d);
 void dt_jobs_stop (struct dt_daemon *d); /* cancel all: the daemon stops */
 /* At start: jobs that a stop left queued or running have failed. */
 int dt_jobs_recover (struct dt_store *s, struct dt_err *reterr);

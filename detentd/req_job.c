@@ -23,17 +23,20 @@ struct found {
     size_t n;
 };
 
-/* An ended job is what its result says; another what its row says, and, if it is
+/* An ended job is what its result says, wherever that is; another what its row says, and, if it is
  * live, what the table knows. */
 static int describe (void *ctx, const struct dt_job_row *row)
 {
     struct found *f = ctx;
     struct dt_arena *arena = &f->a->arena;
     struct dt_job *live = dt_job_find (f->a->d, row->id);
+    struct dt_job *owed = dt_job_owed (f->a->d, row->id);
+    const uint8_t *result = owed ? owed->result : row->result;
     Detent__JobReply *job;
 
-    if (row->result) {
-        if (!(job = detent__job_reply__unpack (&f->a->allocator, row->n_result, row->result)))
+    if (result) {
+        if (!(job = detent__job_reply__unpack (&f->a->allocator,
+                                               owed ? owed->n_result : row->n_result, result)))
             return -ENOMEM;
         return dt_ask_push (f->a, &f->items, &f->n, job);
     }

@@ -273,14 +273,13 @@ static int succeed (struct tuning *t, struct dt_err *reterr)
     return dt_pool_transact (t->job->d->writer, put_done, t, reterr);
 }
 
-/* The clients are told even if the store cannot be; then the row stays unfinished
- * and fails at the next start. */
+/* The clients are told even if the store cannot be; then the loop asks it again. */
 static void fail (struct tuning *t, enum dt_job_state state, int code, const struct dt_err *err)
 {
     struct dt_err ignored;
 
     if (pack (t, state, code, err->text, &ignored) == 0)
-        dt_pool_transact (t->job->d->writer, put_failed, t, &ignored);
+        t->job->owed = dt_pool_transact (t->job->d->writer, put_failed, t, &ignored) < 0;
 }
 
 static void done (struct tuning *t)

@@ -291,6 +291,42 @@ START_TEST (a_worker_that_fails)
 }
 END_TEST
 
+/* A disk that fills during a tune: the job fails by name, is said to have failed while
+ * the store cannot take that (it may: a row finds room in a page), and is noted there
+ * once it can. */
+START_TEST (a_full_disk)
+{
+    char *full = dt_strf ("%s/full", rig.dir);
+    struct dt_err err = { "" };
+    Detent__Reply *reply, *later;
+    int n;
+
+    setenv ("DETENTD_FULL", full, 1);
+    rig_start (&rig, "tests/detentd_kill", extra);
+    solve ();
+    submit ("chat", "decoder", 6, 1);
+    ck_assert_int_eq (send_tune (rig.client, "host-small", "chat", 60, 0, &err), 0);
+    find_worker ();
+    fclose (fopen (full, "w"));
+    reply = follow (rig.client, &n);
+    ck_assert_str_eq (reply->job->state, "failed");
+    ck_assert_int_eq (reply->job->code, ENOSPC);
+    ck_assert_int_eq (job_request (DETENT__REQUEST__BODY_JOB_ATTACH, reply->job->job, &later, &err),
+                      0);
+    ck_assert_str_eq (later->job->state, "failed");
+    free_reply (later);
+    unlink (full);
+    for (n = 0; n < 200 && query ("SELECT count (*) FROM job WHERE state = 'failed'") == 0; n++)
+        pause_ms (50);
+    ck_assert_int_lt (n, 200);
+    ck_assert_int_eq (query ("SELECT code FROM job"), ENOSPC);
+    free_reply (reply);
+    ck_assert_int_eq (rig_stop (&rig), 0);
+    unsetenv ("DETENTD_FULL");
+    dt_free (full);
+}
+END_TEST
+
 START_TEST (cancelled)
 {
     struct dt_client *second;
@@ -427,6 +463,7 @@ int main (void)
     tcase_add_test (tc, tunes_commits_and_fetches);
     tcase_add_loop_test (tc, a_worker_that_fails, 0, DT_ARRAY_SIZE (deaths));
     tcase_add_test (tc, cancelled);
+    tcase_add_test (tc, a_full_disk);
     tcase_add_loop_test (tc, the_daemon_ends, 0, DT_ARRAY_SIZE (ends));
     tcase_add_test (tc, refused_tunes);
     suite_add_tcase (s, tc);
