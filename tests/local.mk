@@ -316,3 +316,8 @@ endif
 # make check TESTS='$(thread_tests)': threads that share memory, and no program whose
 # libraries (ZeroMQ, SQLite) are not built for it.
 thread_tests = tests/test_libdetent_threads tests/test_attention_invariance tests/test_attention
+
+# programs/sglang
+dist_check_SCRIPTS += tests/programs-sglang.sh
+TESTS += tests/programs-sglang.sh
+EXTRA_DIST += tests/programs_vm.py tests/programs_sglang.py

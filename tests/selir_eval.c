@@ -2,6 +2,7 @@
  *
  * stdin, repeated:
  *     file NAME BYTES\n, then that many bytes and a newline: beside the next program
+ *     fact NAME KIND VALUE\n    of the next program; KIND is int, bool (0 or 1) or str
  *     program BYTES\n, then that many bytes and a newline
  *     run NAME=VALUE ...\n     inputs and knobs: ints, True, False, or text
  * stdout, a line for each:
@@ -26,7 +27,8 @@
 #include "selir/vm.h"
 
 #define MAX_LINE 65536
-#define MAX_FILES 8
+#define MAX_FILES 32
+#define MAX_FACTS 64
 #define N_MASKS (DT_PASS_COUNT + 2)
 
 static unsigned mask (int i)
@@ -268,7 +270,8 @@ static void run (const struct dt_graph *g, struct dt_vm *const *vm, const char *
     dt_free (v);
 }
 
-static struct dt_graph *load (const struct dt_source *source, size_t n)
+static struct dt_graph *load (const struct dt_source *source, size_t n, const struct dt_fact *fact,
+                              size_t n_facts)
 {
     struct dt_program *p = NULL;
     struct dt_graph *g = NULL;
@@ -276,7 +279,7 @@ static struct dt_graph *load (const struct dt_source *source, size_t n)
     int r;
 
     if ((r = dt_program_parse (source, n, &p, &err)) == 0)
-        r = dt_program_specialise (p, NULL, 0, &g, &err);
+        r = dt_program_specialise (p, fact, n_facts, &g, &err);
     dt_program_free (p);
     if (r < 0) {
         for (char *c = err.text; *c; c++)
@@ -296,9 +299,25 @@ static char *read_text (size_t len)
     return text;
 }
 
+/* "fact NAME KIND VALUE" into *ret, whose texts are in `text`; 0 if the line is another. */
+static int read_fact (const char *line, char text[2][256], struct dt_fact *ret)
+{
+    char kind[8];
+
+    if (sscanf (line, "fact %255s %7s %255s", text[0], kind, text[1]) != 3)
+        return 0;
+    *ret = (struct dt_fact){ .name = text[0], .kind = DT_FACT_INT, .s = text[1] };
+    ret->i = strtoll (text[1], NULL, 10);
+    if (strcmp (kind, "int") != 0)
+        ret->kind = strcmp (kind, "bool") == 0 ? DT_FACT_BOOL : DT_FACT_STR;
+    return 1;
+}
+
 int main (void)
 {
-    static char line[MAX_LINE], name[MAX_FILES][256];
+    static char line[MAX_LINE], name[MAX_FILES][256], text[MAX_FACTS][2][256];
+    struct dt_fact fact[MAX_FACTS];
+    size_t n_facts = 0;
     struct dt_source source[MAX_FILES] = { { .name = "program.py" } };
     struct dt_vm *vm[N_MASKS] = { NULL };
     struct dt_graph *g = NULL;
@@ -309,11 +328,13 @@ int main (void)
         if (n < MAX_FILES && sscanf (line, "file %255s %zu", name[n], &len) == 2) {
             source[n] = (struct dt_source){ name[n], read_text (len), len };
             n++;
+        } else if (n_facts < MAX_FACTS && read_fact (line, text[n_facts], &fact[n_facts])) {
+            n_facts++;
         } else if (sscanf (line, "program %zu", &len) == 1) {
             source[0].text = read_text (len);
             source[0].len = len;
             dt_graph_free (g);
-            g = load (source, n);
+            g = load (source, n, fact, n_facts);
             for (k = 0; k < N_MASKS; k++) {
                 dt_vm_free (vm[k]);
                 vm[k] = g ? machine (g, mask (k)) : NULL;
@@ -321,6 +342,7 @@ int main (void)
             for (; n > 0; n--)
                 dt_free ((char *)(uintptr_t)source[n - 1].text);
             n = 1;
+            n_facts = 0;
         } else if (g)
             run (g, vm, line);
         else
