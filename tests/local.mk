@@ -321,3 +321,10 @@ thread_tests = tests/test_libdetent_threads tests/test_attention_invariance test
 dist_check_SCRIPTS += tests/programs-sglang.sh tests/deployments.sh
 TESTS += tests/programs-sglang.sh tests/deployments.sh
 EXTRA_DIST += tests/programs_vm.py tests/programs_sglang.py tests/deployments.py
+dist_check_SCRIPTS += tests/programs-sglang.sh
+TESTS += tests/programs-sglang.sh
+EXTRA_DIST += tests/programs_vm.py tests/programs_sglang.py
+# programs/vllm
+dist_check_SCRIPTS += tests/programs-vllm.sh
+TESTS += tests/programs-vllm.sh
+EXTRA_DIST += tests/programs_vllm.py
