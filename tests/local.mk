@@ -285,6 +285,7 @@ check_PROGRAMS += $(tuner_tests)
 TESTS += $(tuner_tests)
 tests_test_race_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 tests_test_race_LDADD = libdttuner.la $(CHECK_LIBS)
+EXTRA_DIST += tests/tuner-deployment.yaml
 tests_test_tune_site_SOURCES = tests/test_tune_site.c tests/tuner_rig.c tests/tuner_rig.h
 tests_test_tune_site_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 tests_test_tune_site_LDADD = libdttuner.la $(CHECK_LIBS)

@@ -228,11 +228,16 @@ START_TEST (restart) /* the client goes on with the daemon that comes after */
     struct dt_err err = { "" };
     struct dt_client *c = NULL;
     struct server s;
+    int r;
 
     ck_assert_int_eq (dt_client_open (endpoint, &c, NULL), 0);
     for (int i = 0; i < 3; i++) {
         server_start (&s, ANSWER, 2);
-        ck_assert_msg (call (c, 10000, &err) == 0, "%s", err.text);
+        /* The end of the daemon before may reach the client only now. */
+        r = call (c, 10000, &err);
+        if (i > 0 && r == -DT_EUNREACH && strstr (err.text, "connection broke"))
+            r = call (c, 10000, &err);
+        ck_assert_msg (r == 0, "%s", err.text);
         ck_assert_msg (call (c, 10000, &err) == 0, "%s", err.text);
         pthread_join (s.thread, NULL);
     }

@@ -42,11 +42,11 @@ void tuner_rig_init (struct tuner_rig *rig)
     struct dt_err err = { "" };
 
     *rig = (struct tuner_rig){ 0 };
-    read_top ("deployments/host-small.yaml", &yaml);
+    read_top ("tests/tuner-deployment.yaml", &yaml);
     read_top ("programs/detent/attention.py", &rig->program);
     source.text = (const char *)rig->program.data;
     source.len = rig->program.len;
-    ck_assert_msg (dt_deployment_parse ("host-small.yaml", yaml.data, yaml.len, &rig->deployment,
+    ck_assert_msg (dt_deployment_parse ("tuner-deployment.yaml", yaml.data, yaml.len, &rig->deployment,
                                         &err) == 0, "%s", err.text);
     ck_assert_msg (dt_site_solve (rig->deployment, 0, &source, 1, &options, &rig->solution, NULL,
                                   &err) == 0, "%s", err.text);
