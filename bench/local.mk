@@ -16,3 +16,8 @@ bench_solver_CFLAGS = $(detent_rig_cflags)
 bench_solver_LDADD = libdtsolver.la libdttrace.la $(detent_rig_libs)
 endif
 EXTRA_DIST += bench/solver.py
+
+# solver: what each pass is worth
+noinst_PROGRAMS += bench/solver-ablation
+bench_solver_ablation_SOURCES = bench/solver_ablation.c
+bench_solver_ablation_LDADD = libdtsolver.la

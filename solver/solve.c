@@ -13,6 +13,11 @@
 
 #define MAX_ROUNDS 64 /* cuts of one solve; two are rare */
 
+static unsigned passes (const struct dt_solver *v)
+{
+    return DT_PASS_ALL & ~v->options->without;
+}
+
 /* --- the residual graph ------------------------------------------------------------ */
 
 /* Simplify the specialised graph with the pinned values replaced by symbols. */
@@ -38,7 +43,7 @@ static int make_residual (struct dt_solver *v)
         if (dt_graph_add_pin (v->work, &pin) < 0)
             return dt_err_nomem (v->err);
     }
-    return dt_simplify (v->work, DT_PASS_ALL, v->subst, 0, &v->residual, &v->residual_map, v->err);
+    return dt_simplify (v->work, passes (v), v->subst, 0, &v->residual, &v->residual_map, v->err);
 }
 
 /* Whether the batch still reaches a binding point. */
@@ -162,7 +167,7 @@ static int run (struct dt_solver *v)
     int r;
 
     if ((r = dt_solver_check_claims (v)) < 0
-        || (r = dt_simplify (v->g, DT_PASS_ALL, NULL, 1, &v->simple, &v->simple_map, v->err)) < 0)
+        || (r = dt_simplify (v->g, passes (v), NULL, 1, &v->simple, &v->simple_map, v->err)) < 0)
         return r;
     v->map = v->simple_map;
     if ((r = dt_solver_describe_points (v)) < 0 || (r = choose_pins (v)) < 0

@@ -22,6 +22,8 @@ struct dt_solve_options {
      * certificate) or the deployment claims it. */
     int strict;   /* claims are binding, also of fields marked Free */
     int no_free;  /* all fields are binding */
+    unsigned without; /* passes (bits of selir/simplify.h) to leave out: for benches, never
+                         stored */
     unsigned n_threads; /* that judge assignments; 0: one.  The answer is the same */
 };
 

@@ -1,0 +1,173 @@
+/* bench/solver_ablation.c - what each pass of the simplifier is worth to a deployment's
+ * solves: pins, candidates, legal assignments and time with each pass left out, with
+ * constant folding alone, and with none.
+ * usage: bench/solver-ablation DEPLOYMENT PROGRAMS   PROGRAMS: the engine's folder */
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "base/mem.h"
+#include "base/time.h"
+#include "selir/simplify.h"
+#include "solver/site.h"
+
+struct bench {
+    struct dt_deployment *d;
+    struct dt_source source[DT_SOURCE_MAX_FILES];
+    size_t n_sources;
+};
+
+static void die (const char *text)
+{
+    fprintf (stderr, "bench/solver-ablation: %s\n", text);
+    exit (EXIT_FAILURE);
+}
+
+static void read_file (const char *path, struct dt_buf *ret)
+{
+    struct dt_err err = { "" };
+
+    memset (ret, 0, sizeof *ret);
+    if (dt_file_read (path, DT_SOURCE_MAX_BYTES, ret, &err) < 0)
+        die (err.text);
+}
+
+static int is_source (const char *name)
+{
+    size_t n = strlen (name);
+
+    return (n > 3 && !strcmp (name + n - 3, ".py")) || (n > 5 && !strcmp (name + n - 5, ".json"));
+}
+
+/* All programs and data files of a folder. */
+static void read_sources (struct bench *b, const char *folder)
+{
+    DIR *dir = opendir (folder);
+    const struct dirent *e;
+
+    if (!dir)
+        die (folder);
+    while ((e = readdir (dir))) {
+        struct dt_buf text;
+        char *path;
+
+        if (!is_source (e->d_name) || b->n_sources == DT_SOURCE_MAX_FILES)
+            continue;
+        if (!(path = dt_strf ("%s/%s", folder, e->d_name)))
+            die ("out of memory");
+        read_file (path, &text);
+        dt_free (path);
+        b->source[b->n_sources++] = (struct dt_source){ dt_strdup (e->d_name),
+                                                        (const char *)text.data, text.len };
+    }
+    closedir (dir);
+}
+
+/* The site's program to the front. */
+static void lead_with (struct bench *b, const char *program)
+{
+    for (size_t i = 0; i < b->n_sources; i++)
+        if (!strcmp (b->source[i].name, program)) {
+            struct dt_source s = b->source[i];
+
+            b->source[i] = b->source[0];
+            b->source[0] = s;
+            return;
+        }
+    die (program);
+}
+
+static void print (const char *what, const struct dt_solution *s, uint64_t ns)
+{
+    size_t candidates = 0, legal = 0, dependent = 0;
+
+    for (size_t i = 0; i < s->n_pins; i++)
+        candidates += s->pin[i].n_candidates;
+    for (size_t i = 0; i < s->n_assignments; i++)
+        legal += s->verdict[i] != DT_ILLEGAL;
+    for (size_t i = 0; i < s->n_points; i++)
+        dependent += s->point[i].batch && !s->point[i].is_free;
+    printf ("  %-16s %7u %9zu %5zu %10zu %11zu %8zu %8.1f\n", what, s->n_simplified, dependent,
+            s->n_pins, candidates, s->n_assignments, legal, (double)ns / 1e6);
+}
+
+static void solve (const struct dt_graph *g, const struct dt_solve_options *like, unsigned without,
+                   const char *what)
+{
+    struct dt_solve_options options = *like;
+    struct dt_solution *s = NULL;
+    struct dt_err err = { "" };
+    uint64_t start = dt_time_raw_ns ();
+
+    options.without = without;
+    if (dt_solve (g, &options, &s, &err) < 0)
+        printf ("  %-16s %.90s\n", what, err.text);
+    else
+        print (what, s, dt_time_raw_ns () - start);
+    dt_solution_free (s);
+}
+
+static void ablate (const struct dt_graph *g, const struct dt_solve_options *options)
+{
+    char what[32];
+
+    printf ("  %-16s %7s %9s %5s %10s %11s %8s %8s\n", "passes", "values", "dependent", "pins",
+            "candidates", "assignments", "legal", "ms");
+    solve (g, options, 0, "all");
+    for (unsigned bit = 0; bit < DT_PASS_COUNT; bit++) {
+        snprintf (what, sizeof what, "without %s", dt_pass_name (bit));
+        solve (g, options, 1u << bit, what);
+    }
+    solve (g, options, DT_PASS_ALL & ~(1u << DT_PASS_BIT_FOLD), "folding alone");
+    solve (g, options, DT_PASS_ALL, "none");
+}
+
+static void ablate_site (struct bench *b, const struct dt_site *site)
+{
+    struct dt_solve_options options = { .site = site->site };
+    const char **claim = dt_calloc (b->d->n_claims + 1, sizeof *claim);
+    struct dt_program *p = NULL;
+    struct dt_graph *g = NULL;
+    struct dt_err err = { "" };
+
+    if (!claim)
+        die ("out of memory");
+    for (size_t i = 0; i < b->d->n_claims; i++)
+        if (!strcmp (b->d->claim[i].family, site->family))
+            claim[options.n_claims++] = b->d->claim[i].field;
+    options.claim = claim;
+    lead_with (b, site->program);
+    if (dt_program_parse (b->source, b->n_sources, &p, &err) < 0
+        || dt_site_specialise (site, p, &g, &err) < 0)
+        die (err.text);
+    printf ("%s/%s: %u values specialised\n", site->family, site->site, g->n_nodes);
+    ablate (g, &options);
+    dt_graph_free (g);
+    dt_program_free (p);
+    dt_free (claim);
+}
+
+int main (int argc, char **argv)
+{
+    static struct bench b;
+    struct dt_err err = { "" };
+    struct dt_buf text;
+
+    if (argc != 3)
+        die ("usage: bench/solver-ablation DEPLOYMENT PROGRAMS");
+    read_file (argv[1], &text);
+    if (dt_deployment_parse (argv[1], text.data, text.len, &b.d, &err) < 0)
+        die (err.text);
+    read_sources (&b, argv[2]);
+    for (size_t i = 0; i < b.d->n_sites; i++)
+        ablate_site (&b, &b.d->site[i]);
+    for (size_t i = 0; i < b.n_sources; i++) {
+        dt_free ((char *)(uintptr_t)b.source[i].name);
+        dt_free ((char *)(uintptr_t)b.source[i].text);
+    }
+    dt_buf_done (&text);
+    dt_deployment_free (b.d);
+    return EXIT_SUCCESS;
+}
