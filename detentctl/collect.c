@@ -43,7 +43,7 @@ static int exists (const char *folder, const char *name)
     return yes;
 }
 
-static const char *installed (const struct dt_ctl *c)
+const char *dt_collect_programs (const struct dt_ctl *c)
 {
     const char *s = dt_ctl_value (c, "programs");
 
@@ -219,7 +219,7 @@ static int add_data (struct dt_collected *k, const char *beside, const char *fol
 static int add_program (const struct dt_ctl *c, struct dt_collected *k, const char *beside,
                         const struct dt_site *site, struct dt_err *reterr)
 {
-    const char *name = site->program, *root = installed (c);
+    const char *name = site->program, *root = dt_collect_programs (c);
     char *place[] = { dt_strdup (beside), dt_strdup (root),
                       dt_strf ("%s/%s", root, k->deployment->engine),
                       dt_strf ("%s/detent", root) };

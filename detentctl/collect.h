@@ -18,6 +18,9 @@
 
 #define DT_DEPLOYMENT_MAX_BYTES (1u << 20)
 
+/* The programs' folder. */
+const char *dt_collect_programs (const struct dt_ctl *c);
+
 struct dt_collected_file {
     char *name, *folder; /* "attention.py", "programs/detent" */
     struct dt_buf data;

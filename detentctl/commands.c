@@ -5,6 +5,7 @@
 
 const struct dt_ctl_command *const dt_ctl_commands[] = {
     &dt_cmd_deployment_check,
+    &dt_cmd_deployment_new,
     &dt_cmd_solve,
     &dt_cmd_pins,
     &dt_cmd_explain,

@@ -8,6 +8,7 @@ libdtctl_la_SOURCES = \
 	detentctl/cmd_commit.c \
 	detentctl/cmd_completion.c \
 	detentctl/cmd_deployment_check.c \
+	detentctl/cmd_deployment_new.c \
 	detentctl/cmd_explain.c \
 	detentctl/cmd_export.c \
 	detentctl/cmd_fetch.c \
@@ -30,10 +31,12 @@ libdtctl_la_SOURCES = \
 	detentctl/connect.c detentctl/connect.h \
 	detentctl/dump.c detentctl/dump.h \
 	detentctl/evaluate.c detentctl/evaluate.h \
+	detentctl/gpu.c detentctl/gpu.h \
 	detentctl/graphs.c detentctl/graphs.h \
 	detentctl/help.c \
 	detentctl/job.c detentctl/job.h \
 	detentctl/job_view.c \
+	detentctl/model.c detentctl/model.h \
 	detentctl/options.c detentctl/options.h \
 	detentctl/print.c detentctl/print.h \
 	detentctl/progress.c detentctl/progress.h \
@@ -42,6 +45,7 @@ libdtctl_la_SOURCES = \
 	detentctl/sheet.c detentctl/sheet.h \
 	detentctl/site.c detentctl/site.h \
 	detentctl/solved.c detentctl/solved.h \
+	detentctl/template.c detentctl/template.h \
 	detentctl/trace_view.c detentctl/trace_view.h
 libdtctl_la_CPPFLAGS = $(AM_CPPFLAGS) -DDT_PROGRAMS_DIR='"$(pkgdatadir)/programs"'
 libdtctl_la_CFLAGS = $(AM_CFLAGS) $(JANSSON_CFLAGS) $(SMARTCOLS_CFLAGS) $(PROTOBUF_C_CFLAGS) $(SODIUM_CFLAGS)

@@ -7,6 +7,7 @@ nobase_dist_pkgdata_DATA += \
 nobase_dist_pkgdata_DATA += \
 	programs/sglang/E=128,N=192,device_name=NVIDIA_H100_80GB_HBM3.json \
 	programs/sglang/allreduce.py \
+	programs/sglang/deployment.in \
 	programs/sglang/fa3.py \
 	programs/sglang/fa3_tiles.py \
 	programs/sglang/gemm.py \
@@ -24,9 +25,13 @@ nobase_dist_pkgdata_DATA += \
 	programs/vllm/E=128,N=768,device_name=NVIDIA_H100_80GB_HBM3.json \
 	programs/vllm/E=128,N=768,device_name=NVIDIA_H200.json \
 	programs/vllm/allreduce.py \
+	programs/vllm/deployment.in \
 	programs/vllm/fa3.py \
 	programs/vllm/fa3_tiles.py \
 	programs/vllm/fused_moe.py \
 	programs/vllm/gemm.py \
 	programs/vllm/rms_norm.py
 EXTRA_DIST += programs/vllm/README.md
+dist_deployments_DATA += \
+	deployments/llama-3.1-70b-tp4-h100-vllm.yaml \
+	deployments/qwen3-30b-a3b-tp4-h100-vllm.yaml

@@ -326,6 +326,6 @@ dist_check_SCRIPTS += tests/programs-sglang.sh
 TESTS += tests/programs-sglang.sh
 EXTRA_DIST += tests/programs_vm.py tests/programs_sglang.py
 # programs/vllm
-dist_check_SCRIPTS += tests/programs-vllm.sh
-TESTS += tests/programs-vllm.sh
-EXTRA_DIST += tests/programs_vllm.py
+dist_check_SCRIPTS += tests/programs-vllm.sh tests/deployment-new.sh
+TESTS += tests/programs-vllm.sh tests/deployment-new.sh
+EXTRA_DIST += tests/programs_vllm.py tests/configs/llama-3.1-70b.json tests/configs/qwen3-30b-a3b.json

@@ -109,7 +109,8 @@ def choose(facts: Model, call: Call) -> Choice:
     bytes_each = 4 if facts.dtype == "fp32" else 1 if facts.dtype in ("fp8_tensor", "fp8_block") else 2
     require((block_m * block_k + block_k * block_n) * bytes_each * stages <= SHARED_BYTES, "the stages fit shared memory")
     require(facts.scale_block_k == 0 or block_k % facts.scale_block_k == 0, "a block of K is whole scale blocks")
-    require(not naive or 4 * call.tokens * facts.top_k <= facts.experts, "naive blocks are for few pairs")
+    # In other words than where `naive` is computed: what equals a pinned value is pinned with it.
+    require(not naive or call.tokens <= facts.experts // (4 * facts.top_k), "naive blocks are for few pairs")
 
     return Choice(
         block_m=block_m,
