@@ -46,10 +46,18 @@ static void running_done (struct running *v)
 /* A value as the command line has it; 0 if it is none of this type. */
 static int parse (const struct dt_graph *g, uint8_t type, const char *text, int64_t *ret)
 {
+    double d;
+
     if (type == DT_TYPE_INT)
         return dt_setting_int (text, ret);
     if (type == DT_TYPE_BOOL)
         return dt_setting_bool (text, ret);
+    if (type == DT_TYPE_FLOAT) {
+        if (!dt_number_of_text (text, &d))
+            return 0;
+        *ret = dt_op_bits (d);
+        return 1;
+    }
     for (uint32_t i = 0; i < g->n_enums; i++)
         if (!strcmp (g->enum_text[i], text)) {
             *ret = i;

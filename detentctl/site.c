@@ -225,6 +225,8 @@ json_t *dt_site_value_json (const struct dt_solution *s, uint8_t type, int64_t v
         return json_integer (v);
     if (type == DT_TYPE_BOOL)
         return json_boolean (v);
+    if (type == DT_TYPE_FLOAT)
+        return dt_json_real (dt_op_double (v));
     return dt_json_text (v >= 0 && v < (int64_t)s->residual->n_enums ? s->residual->enum_text[v]
                                                                      : "?");
 }

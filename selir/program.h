@@ -64,4 +64,7 @@ int dt_program_specialise (const struct dt_program *p, const struct dt_fact *fac
 size_t dt_program_facts (const struct dt_program *p);
 const char *dt_program_fact (const struct dt_program *p, size_t i);
 
+/* A float given as text, whatever the locale: 1 if it is a JSON number, else 0. */
+int dt_number_of_text (const char *text, double *ret);
+
 #endif

@@ -142,7 +142,6 @@ int dt_spec_keyword (const struct dt_expr *e, const char *key);
 int dt_spec_sorted (struct dt_spec *s, const struct dt_expr *e, struct dt_value v, struct dt_value *ret); /* spec_sort.c */
 int dt_spec_key (struct dt_spec *s, const struct dt_expr *e, const struct dt_expr **ret); /* key=lambda..., or NULL */
 /* --- spec_table.c: data files ------------------------------------------------------- */
-int dt_number_of_text (const char *text, double *ret); /* a JSON number; 1, or 0 */
 int dt_spec_table (struct dt_spec *s, const struct dt_expr *e, struct dt_value *ret);
 /* --- spec_selir.c: knob, require, assume, domains ---------------------------------- */
 int dt_spec_knob (struct dt_spec *s, const struct dt_expr *e, struct dt_value *ret);

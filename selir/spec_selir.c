@@ -1,4 +1,5 @@
 /* selir/spec_selir.c - knobs, conditions and inputs. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,6 +8,7 @@
 static uint8_t scalar_type (struct dt_value v)
 {
     return v.kind == DT_VALUE_INT ? DT_TYPE_INT : v.kind == DT_VALUE_BOOL ? DT_TYPE_BOOL
+           : v.kind == DT_VALUE_FLOAT                                     ? DT_TYPE_FLOAT
            : v.kind == DT_VALUE_STR || v.kind == DT_VALUE_NONE            ? DT_TYPE_ENUM
                                                                           : 0;
 }
@@ -29,7 +31,7 @@ static int members (struct dt_spec *s, const struct dt_expr *e, struct dt_value 
     int r;
 
     if (!dt_value_iterable (v) || !dt_value_is_static (v) || v.kind == DT_VALUE_ITER || v.kind == DT_VALUE_DICT)
-        return dt_spec_error (s, -DT_ESYNTAX, e->at, "give a range, a tuple or a list of ints, bools or strings",
+        return dt_spec_error (s, -DT_ESYNTAX, e->at, "give a range, or a tuple or list of values of one type",
                               "the values of %s are %s, not a static collection", what, dt_value_type (v));
     n = dt_value_count (v);
     if (n == 0)
@@ -41,7 +43,7 @@ static int members (struct dt_spec *s, const struct dt_expr *e, struct dt_value 
     type = scalar_type (dt_value_at (v, 0));
     for (i = 0; i < n; i++) {
         if (!type || scalar_type (dt_value_at (v, i)) != type)
-            return dt_spec_error (s, -DT_ESYNTAX, e->at, "make them all ints, all bools, or all strings and None",
+            return dt_spec_error (s, -DT_ESYNTAX, e->at, "make them all ints, all floats, all bools, or all strings and None",
                                   "the values of %s are not of one type", what);
         if ((r = bits (s, e, dt_value_at (v, i), &value[i])) < 0)
             return r;
@@ -91,6 +93,22 @@ static int find_knob (const struct dt_graph *g, const char *name)
     return -1;
 }
 
+/* A NaN is not among any values, and a tuple or a table could not name an infinity. */
+static int all_finite (struct dt_spec *s, const struct dt_expr *e, const struct dt_knob *k)
+{
+    size_t i;
+
+    for (i = 0; k->type == DT_TYPE_FLOAT && i < k->n_values; i++)
+        if (!isfinite (dt_op_double (k->value[i])))
+            return dt_spec_error (s, -DT_ESYNTAX, e->at, NULL, "a value of knob '%s' is infinite or no number", k->name);
+    return 0;
+}
+
+static int equal (uint8_t type, int64_t a, int64_t b)
+{
+    return a == b || (type == DT_TYPE_FLOAT && dt_op_double (a) == dt_op_double (b)); /* 0.0 and -0.0 */
+}
+
 /* The default's place; the values must differ from each other. */
 static int initial (struct dt_spec *s, const struct dt_expr *e, const struct knob_args *a, struct dt_knob *k)
 {
@@ -102,7 +120,7 @@ static int initial (struct dt_spec *s, const struct dt_expr *e, const struct kno
         for (j = 0; j < i; j++) {
             if ((r = dt_spec_step (s, 1, e->at)) < 0)
                 return r;
-            if (k->value[i] == k->value[j])
+            if (equal (k->type, k->value[i], k->value[j]))
                 return dt_spec_error (s, -DT_ESYNTAX, e->at, NULL, "knob '%s' has a value twice", k->name);
         }
     if (scalar_type (a->v[2]) == k->type) {
@@ -136,7 +154,7 @@ int dt_spec_knob (struct dt_spec *s, const struct dt_expr *e, struct dt_value *r
         return r;
     k.name = a.v[0].s;
     k.value = value;
-    if ((r = initial (s, e, &a, &k)) < 0 || (r = dt_spec_span (s, e, &k.span)) < 0)
+    if ((r = all_finite (s, e, &k)) < 0 || (r = initial (s, e, &a, &k)) < 0 || (r = dt_spec_span (s, e, &k.span)) < 0)
         return r;
     n.imm = find_knob (s->g, k.name);
     if (n.imm >= 0 && !same_knob (&s->g->knob[n.imm], &k))
@@ -217,6 +235,9 @@ static int domain (struct dt_spec *s, const struct dt_field *f, struct dt_input 
     }
     if ((r = members (s, e, v, "this domain", &in->type, &value, &n)) < 0)
         return r;
+    if (in->type == DT_TYPE_FLOAT)
+        return dt_spec_error (s, -DT_ESYNTAX, e->at, "give the ints it is made of, and divide in the program: call.percent / 100",
+                              "the domain of '%s' is of floats, which no call gives", f->name);
     qsort (value, n, sizeof *value, ascending);
     for (i = 0; i < n; i++)
         if (i == 0 || value[i] != value[k - 1])

@@ -198,6 +198,11 @@ run 0 '^out1 = 5/8/6$' 5 0/3/1
 grep -qx 'out0 = 10' "$tmp/out" && grep -qx 'out2 = True/False/False' "$tmp/out" || fail fields
 want 0 '^out0 = 5$' selir run "$tmp/p.py" --facts K=1 --inputs M=5,n=0 --knobs w=1
 want 2 "knob w = 3 is none of 1, 2" selir run "$tmp/p.py" --facts K=1 --inputs M=5,n=0 --knobs w=3
+sed -i 's/w = .*/w = 2 if M * knob("share", (0.8, 0.85), default=0.8) < 4.25 else 1/' "$tmp/p.py"
+want 0 '^out0 = 10$' selir run "$tmp/p.py" --facts K=1 --inputs M=5,n=0
+want 0 '^out0 = 5$' selir run "$tmp/p.py" --facts K=1 --inputs M=5,n=0 --knobs share=0.850
+want 2 "knob share = 0.9 is none of 0.8, 0.85" selir run "$tmp/p.py" --facts K=1 --inputs M=5,n=0 --knobs share=0.9
+want 2 "knob share = x is none of 0.8, 0.85" selir run "$tmp/p.py" --facts K=1 --inputs M=5,n=0 --knobs share=x
 want 2 "no knob 'W'" selir run "$tmp/p.py" --facts K=1 --inputs M=5,n=0 --knobs W=1
 want 5 'request 1: p.py:[0-9]*:[0-9]*: require failed: n is small' selir run "$tmp/p.py" --facts K=1 --inputs M=5,n=0/8
 want 5 'assume failed: no bad luck' selir run "$tmp/p.py" --facts K=1 --inputs M=13,n=0

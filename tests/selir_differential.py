@@ -122,7 +122,7 @@ class Case:
         self.lines, self.want = [], []
         for _ in range(RUNS):
             inputs = {k: rng.choice(v) for k, v in domains.items()}
-            knobs = {"k": rng.choice((1, 2, 5))}
+            knobs = {"k": rng.choice((1, 2, 5)), "f": rng.choice((0.8, -0.0, 1.5))}
             self.lines.append(" ".join(f"{k}={v}" for k, v in {**inputs, **knobs}.items()))
             self.want.append(outcomes(exact, wide, inputs, knobs, str(folder)))
 

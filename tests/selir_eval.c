@@ -70,6 +70,8 @@ static int64_t parse (const struct dt_graph *g, uint8_t type, const char *value)
         return strcmp (value, "True") == 0;
     if (type == DT_TYPE_INT)
         return strtoll (value, NULL, 10);
+    if (type == DT_TYPE_FLOAT)
+        return dt_op_bits (strtod (value, NULL));
     for (i = 0; i < g->n_enums; i++)
         if (strcmp (g->enum_text[i], value) == 0)
             return i;

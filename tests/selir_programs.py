@@ -45,6 +45,7 @@ class Choice(Record):
     x: float
 '''
 KNOB = "knob('k', (1, 2, 5), default=2)"
+FLOAT_KNOB = "knob('f', (0.8, -0.0, 1.5), default=0.8)"
 
 
 class Maker:
@@ -156,7 +157,7 @@ class Maker:
             if name and r.random() < 0.7:
                 return name
             return r.choice((f"(call.x * {r.choice(('0.5', '1e-3', '2.25', '.1'))})", f"float({self.int(0)})", f"({self.int(0)} / call.own)",
-                             f"f32({self.int(0)} / call.own)", f"(call.own / {self.int(0)})"))
+                             f"f32({self.int(0)} / call.own)", f"(call.own / {self.int(0)})", FLOAT_KNOB))
         sub = lambda: self.float(depth - 1)  # noqa: E731
         low, four = (lambda: self.int(0)), (lambda: self.small("i"))  # noqa: E731
         divisor = lambda: f"call.own - {r.choice(('0.5', '.125'))}" if r.random() < 0.6 else sub()  # noqa: E731

@@ -1,5 +1,5 @@
 """Random SelIR programs: statements, functions, and the whole."""
-from selir_programs import HEAD, KNOB, Maker
+from selir_programs import FLOAT_KNOB, HEAD, KNOB, Maker
 
 AUGMENTED = ("+=", "+=", "-=", "-=", "*=", "//=", "%=", "&=", "|=", "^=")
 
@@ -183,4 +183,6 @@ class ProgramMaker(Maker):
         text = "\n".join(self.lines) + "\n"
         if KNOB in text:
             self.used.add("knob")
+        if FLOAT_KNOB in text:
+            self.used.add("float knob")
         return text

@@ -50,6 +50,10 @@ static const struct {
       "    stride = knob(\"stride\", (4, 8), default=4)\n    splits = -(-call.m // stride)\n"
       "    require(splits * stride >= call.m, \"covers\")\n    return Choice(x=splits, y=0)\n", 16,
       "choose.splits: 1 2 3 4 | illegal illegal illegal proved illegal proved proved proved", 0 },
+    { "a knob of floats",
+      "    k = 1 if call.m > 2 else 2\n    require(k * knob(\"share\", (0.75, 0.25), default=0.25) < 1, \"fits\")\n"
+      "    return Choice(x=k, y=0)\n", 4,
+      "choose.k: 1 2 | proved proved illegal proved", 0 },
     { "a fault is as bad as a condition",
       "    k = call.m - 1 if call.m > 2 else 7\n    return Choice(x=k, y=10 // (k - 3))\n", 4,
       "choose.k: 2 3 7 | proved illegal proved", 0 },

@@ -102,6 +102,34 @@ START_TEST (golden)
 }
 END_TEST
 
+/* A float is its shortest text, which no other float has. */
+START_TEST (float_knob)
+{
+    static struct setting s;
+    struct dt_solution_knob *knob;
+    struct dt_buf b = { 0 };
+    struct dt_digest bits, full;
+    struct dt_canon_value v, site;
+    struct dt_canon_iter it = { 0 };
+    char text[64];
+    int64_t value = dt_op_bits (0.85);
+
+    fill (&s);
+    ck_assert_uint_gt (s.solution[0].n_knobs, 0);
+    ck_assert_ptr_nonnull (knob = dt_memdup (s.solution[0].knob, s.solution[0].n_knobs * sizeof *knob));
+    knob[0] = (struct dt_solution_knob){ .name = knob[0].name, .type = DT_TYPE_FLOAT, .value = &value, .n_values = 1 };
+    s.solution[0].knob = s.solution[1].knob = knob;
+    encode (&s, &b, &bits, &full);
+    ck_assert_int_eq (dt_canon_check (b.data, b.len, &v, NULL), 0);
+    ck_assert (dt_canon_next (dt_canon_get (dt_canon_get (v, "bits"), "sites"), &it, NULL, NULL, &site));
+    v = dt_canon_get (dt_canon_get (site, "knobs"), knob[0].name);
+    ck_assert_int_eq (dt_canon_as_str (v, text, sizeof text), 0);
+    ck_assert_str_eq (text, "0.85");
+    dt_buf_done (&b);
+    dt_free (knob);
+}
+END_TEST
+
 START_TEST (order)
 {
     static struct setting s;
@@ -225,6 +253,7 @@ int main (void)
 
     tcase_add_checked_fixture (tc, setup, teardown);
     tcase_add_test (tc, golden);
+    tcase_add_test (tc, float_knob);
     tcase_add_test (tc, order);
     tcase_add_loop_test (tc, change, 0, DT_ARRAY_SIZE (changes));
     tcase_add_test (tc, refused);

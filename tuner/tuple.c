@@ -9,15 +9,30 @@
 #include "base/mem.h"
 #include "detent/tuple.h"
 
-/* A map's entry: an int, or text. */
+/* A map's entry: an int, text, or a float, which is written as its shortest text. */
 struct entry {
     const char *name, *text; /* text NULL: value */
     int64_t value;
+    int is_float; /* value is its bits */
 };
 
 static int by_name (const void *a, const void *b)
 {
     return strcmp (((const struct entry *)a)->name, ((const struct entry *)b)->name);
+}
+
+static void put_entry (struct dt_canon *c, const struct entry *e)
+{
+    char number[DT_FLOAT_TEXT];
+
+    if (e->is_float) {
+        dt_op_float_text (e->value, number);
+        dt_canon_kstr (c, e->name, number);
+    } else if (e->text) {
+        dt_canon_kstr (c, e->name, e->text);
+    } else {
+        dt_canon_kint (c, e->name, e->value);
+    }
 }
 
 /* Sort the entries and write them as a map. */
@@ -31,10 +46,7 @@ static int put_map (struct dt_canon *c, const char *key, struct entry *e, size_t
     dt_canon_key (c, key);
     dt_canon_map (c);
     for (size_t i = 0; i < n; i++)
-        if (e[i].text)
-            dt_canon_kstr (c, e[i].name, e[i].text);
-        else
-            dt_canon_kint (c, e[i].name, e[i].value);
+        put_entry (c, &e[i]);
     dt_canon_end (c);
     return 0;
 }
@@ -49,17 +61,17 @@ static int put_facts (struct dt_canon *c, const char *key, const struct dt_fact 
         return dt_err_nomem (reterr);
     for (size_t i = 0; i < n; i++)
         e[i] = (struct entry){ fact[i].name, fact[i].kind == DT_FACT_STR ? fact[i].s : NULL,
-                               fact[i].i };
+                               fact[i].i, 0 };
     r = put_map (c, key, e, n, reterr);
     dt_free (e);
     return r;
 }
 
-/* A pin's or knob's value: enum members as their text. */
+/* A pin's or knob's value: enum members and floats as their text. */
 static int value_entry (const struct dt_solution *s, const char *name, uint8_t type, int64_t value,
                         struct entry *ret, struct dt_err *reterr)
 {
-    *ret = (struct entry){ name, NULL, value };
+    *ret = (struct entry){ name, NULL, value, type == DT_TYPE_FLOAT };
     if (type != DT_TYPE_ENUM)
         return 0;
     if (value < 0 || value >= s->residual->n_enums)

@@ -17,7 +17,8 @@
  *     sites       l  of {facts: {name: i or s}, family: s, knobs: {name: i or s},
  *                    pins: {name: i or s}, program: s (digest), site: s}, ordered
  *                    by (family, site); facts are the deployment's limits and the
- *                    site's own; bools are 0 and 1, enum members their text
+ *                    site's own; bools are 0 and 1, enum members their text, a
+ *                    knob's floats the shortest text that reads back as they are
  *   selectors   l  of {family: s, pinned: s (digest), site: s, stock: s (digest)}
  *   tables      l  of {cells, family, field, site}: the free tables
  *   version     i  DETENT_TUPLE_VERSION
