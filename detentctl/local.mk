@@ -31,6 +31,7 @@ libdtctl_la_SOURCES = \
 	detentctl/connect.c detentctl/connect.h \
 	detentctl/dump.c detentctl/dump.h \
 	detentctl/evaluate.c detentctl/evaluate.h \
+	detentctl/families.c detentctl/families.h \
 	detentctl/gpu.c detentctl/gpu.h \
 	detentctl/graphs.c detentctl/graphs.h \
 	detentctl/help.c \

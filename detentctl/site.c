@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "detentctl/families.h"
 #include "detentctl/print.h"
 #include "detentctl/sheet.h"
 #include "solver/explain.h"
@@ -372,6 +373,7 @@ void dt_site_print (const struct dt_ctl *c, const struct dt_solved *v, enum dt_s
         dt_json_append (a, site_json (&v->site[i], show));
     o = dt_json_object ();
     dt_json_set (o, "deployment", dt_json_text (v->deployment));
+    dt_json_set (o, "families", dt_families_json (v));
     dt_json_set (o, "sites", a);
     dt_json_print (o);
 }

@@ -107,4 +107,15 @@ refuse "'vlm' is not sglang or vllm; did you mean 'vllm'" new "$llama" m vlm
 refuse "--model TEXT is missing" "$ctl" deployment new --engine vllm --model-config "$llama" --tp 4 --gpu H100-SXM
 refuse "--gpu NAME is missing" "$ctl" deployment new --engine vllm --model-config "$llama" --tp 4
 refuse "is not a name" new "$llama" m vllm --name 'A B'
+# A written deployment whose program was changed so that nothing can be pinned: exit code 1.
+mkdir "$tmp/cut"
+sed 's/threads=threads, vector/threads=call.tokens * call.tokens, vector/' "$top_srcdir/programs/vllm/rms_norm.py" \
+    > "$tmp/cut/rms_norm.py"
+new "$llama" m/l vllm -o "$tmp/cut/d.yaml"
+if "$ctl" solve --offline --json "$tmp/cut/d.yaml" > "$tmp/out" 2> "$tmp/err"; then
+    fail "a selection that cannot be made invariant"
+else
+    [ $? -eq 1 ] || fail "exit code of a selection that cannot be made invariant"
+fi
+grep -q 'selection point threads cannot be made invariant' "$tmp/err" || fail "no path that shows why"
 echo "deployment new: written as shipped, refusals by name"

@@ -47,6 +47,62 @@ EXPECTED = {
 }
 
 
+VLLM_GEMM = dict(pins={}, knobs={"padding": 5}, points=10, dependent=[], claimed=["rows"], total=5, legal=5)
+VLLM_MOE = dict(pins={"row_of.row_key": 18, "choose.naive": 2}, knobs={}, points=11,
+                dependent=["block_k", "block_m", "block_n", "group_m", "naive_blocks", "stages", "warps"],
+                claimed=[], total=36, legal=18)
+
+
+def vllm_attention(legal):
+    return dict(attention(legal), points=29, claimed=["block_h", "block_m", "combine_splits"])
+
+
+def vllm_allreduce(backends, algorithms):
+    return dict(pins={"choose.backend": backends, "choose.algorithm": algorithms}, knobs={}, points=7,
+                dependent=["algorithm", "backend", "rank_order"], claimed=["blocks", "registered"],
+                total=backends * algorithms, legal=1)
+
+
+def vllm_norm(pinned):
+    pins = {"choose.most": 2} if pinned else {}
+    return dict(pins=pins, knobs={}, points=4, dependent=["threads"] if pinned else [], claimed=[],
+                total=2 if pinned else 1, legal=2 if pinned else 1)
+
+
+EXPECTED |= {
+    "llama-3.1-70b-tp4-h100-vllm": {
+        "attention/decoder": vllm_attention(2600),
+        **{f"gemm/{site}": VLLM_GEMM for site in ("qkv", "o", "gate-up", "down", "lm-head")},
+        "allreduce/hidden": vllm_allreduce(3, 4),
+        "rowwise/norm": vllm_norm(True),
+        "rowwise/first-norm": vllm_norm(True),
+    },
+    "qwen3-30b-a3b-tp4-h100-vllm": {
+        "attention/decoder": vllm_attention(2976),
+        **{f"gemm/{site}": VLLM_GEMM for site in ("qkv", "o", "router", "lm-head")},
+        "moe/experts": VLLM_MOE,
+        "allreduce/hidden": vllm_allreduce(2, 3),
+        "rowwise/norm": vllm_norm(True),
+        # 2,048 columns are 256 vectors, heads of 128 are 16: fewer than either block size
+        **{f"rowwise/{site}": vllm_norm(False) for site in ("first-norm", "q-norm", "k-norm")},
+    },
+}
+
+
+def counted(families, family, site):
+    """The same as `found` states, from the summary by family."""
+    o = families[family]
+    o = o["sites"][site] if "sites" in o else o
+    return dict(pins=o["pins"], knobs=sorted(o["knobs"]), points=o["selection_points"], dependent=o["batch_dependent"],
+                claimed=o["free"], total=o["candidates"], legal=o["legal"])
+
+
+def short(expected):
+    """`found`, as `counted` has it."""
+    return dict(expected, pins=list(expected["pins"]), knobs=sorted(expected["knobs"]),
+                dependent=len(expected["dependent"]), claimed=len(expected["claimed"]))
+
+
 def found(site):
     """What EXPECTED states of a site."""
     points, verdicts = site["points"], site["assignments"]
@@ -72,7 +128,12 @@ def main():
             print(f"{name}: exit code {done.returncode}: {done.stderr}")
             failures += 1
             continue
-        sites = {f"{s['family']}/{s['site']}": found(s) for s in json.loads(done.stdout)["sites"]}
+        reply = json.loads(done.stdout)
+        sites = {f"{s['family']}/{s['site']}": found(s) for s in reply["sites"]}
+        for key, site in sites.items():
+            if counted(reply["families"], *key.split("/")) != short(site):
+                print(f"{name} {key}: families and sites differ")
+                failures += 1
         for key in sorted(set(sites) | set(expected)):
             for what, want in expected.get(key, {"site": "none"}).items():
                 got = sites.get(key, {}).get(what)
