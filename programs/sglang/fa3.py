@@ -12,7 +12,7 @@ split_stride tokens.  It starts no splits where the device's rule would start no
 longest stride.
 
 Left out, with the reason:
-- sm8x tiles, one-split static and single-tile schedulers, clusters of two: the deployments are Hopper and always of
+- sm8x tiles, the static and single-tile schedulers, clusters of two: the deployments are Hopper and always of
   variable length, where cluster_m is 1 and the scheduler is persistent
 - q_v, k_new, rotary, leftpad, kv_batch_idx, attention chunks, cu_seqlens_k, column-major V, ragged MLA extend, the two
   calls of tree speculation: SGLang's path for plain and windowed decoders passes none of them
@@ -116,7 +116,9 @@ def efficiency(tiles: int, splits: int, sms: int) -> float:
     return f32(waves / ceil(waves))
 
 
-def heuristic_splits(facts: Model, keys: int, loaded: int, tile_rows: int, tile_keys: int, masked: bool, rows: int) -> int:
+def heuristic_splits(
+    facts: Model, keys: int, loaded: int, tile_rows: int, tile_keys: int, masked: bool, rows: int
+) -> int:
     """Parts that fill the device if one request stood for the batch."""
     blocks_n = ceil_div(loaded, tile_keys)
     blocks_m = ceil_div(rows, tile_rows)
