@@ -319,12 +319,9 @@ endif
 thread_tests = tests/test_libdetent_threads tests/test_attention_invariance tests/test_attention
 
 # programs/sglang
-dist_check_SCRIPTS += tests/programs-sglang.sh tests/deployments.sh
-TESTS += tests/programs-sglang.sh tests/deployments.sh
-EXTRA_DIST += tests/programs_vm.py tests/programs_sglang.py tests/deployments.py
-dist_check_SCRIPTS += tests/programs-sglang.sh
-TESTS += tests/programs-sglang.sh
-EXTRA_DIST += tests/programs_vm.py tests/programs_sglang.py
+dist_check_SCRIPTS += tests/programs-sglang.sh tests/deployments.sh tests/deployments-cut.sh
+TESTS += tests/programs-sglang.sh tests/deployments.sh tests/deployments-cut.sh
+EXTRA_DIST += tests/programs_vm.py tests/programs_sglang.py tests/deployments.py tests/deployments_cut.py
 # programs/vllm
 dist_check_SCRIPTS += tests/programs-vllm.sh tests/deployment-new.sh
 TESTS += tests/programs-vllm.sh tests/deployment-new.sh

@@ -1,7 +1,8 @@
 """SGLang's RMSNorm, plain and with a residual: FlashInfer's kernels, a block of threads a token.
 
-After flashinfer-ai/flashinfer include/flashinfer/norm.cuh (at fb28d724, 2026-08), which sgl-kernel builds: vectors of
-up to 16 bytes, as many threads as vectors up to 1,024, in whole warps.  The number of tokens sets the grid alone, so nothing is pinned.
+After FlashInfer's include/flashinfer/norm.cuh, which sgl-kernel builds, as public copies have it (2026; the commit is
+not known to us): vectors of up to 16 bytes, as many threads as vectors up to 1,024, in whole warps.
+The number of tokens sets the grid alone, so nothing is pinned.
 
 Left out: early launch (enable_pdl), which orders kernels only; the fused all-reduce with norm, another family's site.
 """
