@@ -72,6 +72,8 @@ def choose(facts: Model, call: Call) -> Choice:
     triton = facts.batch_invariant and 80 <= facts.arch < 90
     block_m, block_n, block_k, group_m, stages, warps = triton_tile(facts) if triton else (0, 0, 0, 0, 0, 0)
     rows = captured(call.tokens) if call.tokens <= facts.graph_max_tokens else call.tokens
+    rows = -(-rows // padding) * padding
+    require(rows >= call.tokens, "no token is left out")
     return Choice(
         path="triton" if triton else "cublaslt" if facts.batch_invariant else "cublas",
         workspace=not facts.batch_invariant,
@@ -82,5 +84,5 @@ def choose(facts: Model, call: Call) -> Choice:
         group_m=group_m,
         stages=stages,
         warps=warps,
-        rows=-(-rows // padding) * padding,
+        rows=rows,
     )
