@@ -5,6 +5,7 @@ DT_BUILD_PACKAGES="gcc make autoconf automake libtool pkg-config libzmq3-dev lib
     protobuf-c-compiler libsqlite3-dev libyaml-dev libsodium-dev libxxhash-dev libzstd-dev
     libjansson-dev libsmartcols-dev"
 DT_TEST_PACKAGES="check python3 scdoc mandoc valgrind xz-utils procps"
+DT_FUZZ_PACKAGES="clang libclang-rt-dev"
 
 dt_die ()
 {
