@@ -1,0 +1,154 @@
+#!/bin/sh
+# Programs on which languages like Python have gone wrong, through a real detentd: the
+# values it finds are CPython's, a refusal has its place and code and is the one that
+# `solve --offline` gives, and nothing of it is stored.
+set -eu
+ctl=$top_builddir/detentctl/detentctl
+tmp=$(mktemp -d "${TMPDIR:-/tmp}/dt.XXXXXX")
+daemon=
+finish ()
+{
+    status=$?
+    if [ -n "$daemon" ]; then
+        kill "$daemon" 2>/dev/null || true
+        wait "$daemon" 2>/dev/null || true
+    fi
+    rm -rf "$tmp"
+    exit "$status"
+}
+trap finish EXIT
+mkdir -m 700 "$tmp/state" "$tmp/run"
+DETENT_ENDPOINT=ipc://$tmp/run/detentd.sock
+DETENT_PROGRAMS=$tmp
+export DETENT_ENDPOINT DETENT_PROGRAMS
+checks=0
+fail ()
+{
+    echo "FAIL: $*"
+    for f in p.py out err log; do
+        [ -f "$tmp/$f" ] && { echo "--- $f"; head -c 3000 "$tmp/$f"; }
+    done
+    exit 1
+}
+
+cat > "$tmp/d.yaml" <<'Y'
+version: 1
+name: trial
+model: m
+engine: {name: detent-ref, build: "1"}
+backend: host
+parallelism: {tp: 1}
+limits: {max_batch: 32, max_context: 32768, max_query: 512, token_budget: 512}
+sites:
+  - {family: attention, site: decoder, program: p.py, calls_per_step: 1, facts: {}}
+claims: []
+Y
+
+# program DOMAIN LINE...: one whose M has the domain; the lines are the body.
+program ()
+{
+    cat > "$tmp/p.py" <<P
+from selir import Batch, Facts, Record, Runtime, selection
+class F(Facts):
+    pass
+class C(Batch):
+    longest_query: Runtime[$1]
+class R(Record):
+    x: int
+@selection(family="attention")
+def choose(facts: F, call: C) -> R:
+    M = call.longest_query
+P
+    shift
+    for line; do printf '    %s\n' "$line"; done >> "$tmp/p.py"
+}
+solve () { got=0; timeout 60 "$ctl" solve "$tmp/d.yaml" "$@" >"$tmp/out" 2>"$tmp/err" || got=$?; checks=$((checks + 1)); }
+solutions ()
+{
+    "$ctl" status --json | "$PYTHON3" -c 'import json,sys; print(json.load(sys.stdin)["status"]["solutions"])'
+}
+
+# values DOMAIN EXPRESSION WANT: what the expression can be, ascending.
+values ()
+{
+    program "$1" "return R(x=$2)"
+    solve --json
+    [ "$got" -eq 0 ] || fail "$2: exit $got"
+    found=$("$PYTHON3" -c '
+import json, sys
+pins = json.load(open(sys.argv[1]))["sites"][0]["pins"]
+print(*[v for p in pins for v in p["candidates"]])' "$tmp/out")
+    [ "$found" = "$3" ] || fail "$2: $found, not $3"
+}
+
+# refused CODE PATTERN: by the daemon as without it; nothing is stored.
+refused ()
+{
+    before=$(solutions)
+    solve
+    [ "$got" -eq "$1" ] || fail "exit $got, not $1"
+    grep -q -e "$2" "$tmp/err" || fail "no '$2'"
+    cp "$tmp/err" "$tmp/asked"
+    solve --offline
+    [ "$got" -eq "$1" ] || fail "offline: exit $got, not $1"
+    diff "$tmp/asked" "$tmp/err" || fail "detentd and --offline differ"
+    [ "$(solutions)" = "$before" ] || fail "something was stored"
+}
+
+"$top_builddir/detentd/detentd" --state-dir "$tmp/state" --runtime-dir "$tmp/run" \
+    --backend-dir "$top_builddir/.libs" --profiler "$top_builddir/detent-profiler" \
+    --foreground > "$tmp/log" 2>&1 &
+daemon=$!
+tries=0
+until "$ctl" status >/dev/null 2>&1; do
+    tries=$((tries + 1))
+    kill -0 "$daemon" 2>/dev/null && [ "$tries" -lt 100 ] || fail "detentd does not start"
+    sleep 0.1
+done
+
+# --- floors, chains, short circuits, precedence
+values '(1, 128, 300, 301)' '(M - 300) // 128' '-3 -2 0'
+values '(1, 128, 300, 301)' '(M - 300) % 128' '0 1 84 85'
+values '(1, 128, 300, 301)' '-(-M // 128)' '1 3'
+values '(1, 30, 100)' 'int(1 < M < 64)' '0 1'
+values '(1, 2, 3)' 'M * int(not 1 < 0 < 1 // 0)' '1 2 3'
+values '(1, 2, 7)' '(M - 1) and 14 // (M - 1)' '0 2 14'
+values '(1, 2)' 'int((M == 1) or (8 // (M - 1) > 9))' '0 1'
+values '(1, 2)' '-M ** 2 + 2 ** 3 ** 2' '508 511'
+values '(1, 2)' '8 >> M + 1' '1 2'
+program 'range(1, 9)' 'return R(x=1_000)'
+solve --json
+[ "$got" -eq 0 ] || fail "a constant: exit $got"
+
+# --- 64 bits, and what raises for all inputs
+program 'range(1, 9)' 'return R(x=M // (3 - 3))'
+refused 5 'the program raises on every input'
+program 'range(1, 9)' 'return R(x=M + 7 // (3 - 3))'
+refused 2 'p.py:11:20: ZeroDivisionError'
+program 'range(1, 9)' 'return R(x=-9223372036854775808 // -1)'
+refused 2 'p.py:11:16: OverflowError'
+program 'range(1, 9)' 'return R(x=152064 * 8192 * 8192 * 1048576)'
+refused 2 'p.py:11:16: OverflowError'
+
+# --- a name that is not set; depth; bytes; what is not in the language
+program 'range(1, 9)' 'for i in range(0):' '    s = 2' 'return R(x=7 // s)'
+refused 2 'p.py:13:21: UnboundLocalError'
+deep=$("$PYTHON3" -c 'print("(" * 5000 + "1" + ")" * 5000)')
+program 'range(1, 9)' "return R(x=$deep)"
+refused 2 'p.py:11:115: more than 100 open brackets'
+program 'range(1, 9)' 'return R(x=M)'
+printf '\000' >> "$tmp/p.py"
+refused 2 'p.py:12:1: the file has a zero byte'
+program 'range(1, 9)' 'while M > 1:' '    pass' 'return R(x=M)'
+refused 2 'p.py:11:5: a while loop is not in the language here'
+program 'range(1, 9)' 'return R(x=(y := M))'
+refused 2 'p.py:11:1[0-9]: '
+program 'range(1, 9)' 'return R(x=len(f"{M}"))'
+refused 2 'p.py:11:20: '
+program 'range(1, 9)' 'return R(x=0777)'
+refused 2 'p.py:11:16: an int that starts with 0'
+
+kill "$daemon"
+wait "$daemon" || fail "detentd: exit $?"
+daemon=
+echo "session-selir: $checks checks"
