@@ -321,6 +321,46 @@ START_TEST (guards)
 }
 END_TEST
 
+/* A sum that faults for some inputs is 0 there, off its path: nothing looks through it. */
+START_TEST (off_the_path)
+{
+    static const uint8_t op[] = { DT_OP_ADD, DT_OP_SUB, DT_OP_LT, DT_OP_EQ, DT_OP_FLOORDIV };
+    struct dt_graph *g = dt_graph_new ();
+    struct dt_point p = { .field = "out" };
+    uint32_t sum, n;
+    size_t i;
+
+    random_rows (g);
+    n = LEAF (g, 0, DT_TYPE_INT);
+    sum = random_add (g, (struct dt_node){ .op = DT_OP_ADD, .type = DT_TYPE_INT, .a = n,
+                                           .b = constant (g, INT64_MAX), .guard = LEAF (g, 3, DT_TYPE_BOOL) });
+    p.node = op2 (g, op[_i], sum, constant (g, INT64_MAX - 1));
+    p.type = g->node[p.node].type;
+    dt_graph_add_point (g, &p);
+    for (i = 0; i < DT_ARRAY_SIZE (sets); i++)
+        check_passes (g, sets[i], 1);
+    dt_graph_free (g);
+}
+END_TEST
+
+/* x // j // k for all signs. */
+START_TEST (divisors)
+{
+    static const int64_t by[] = { -3, -2, -1, 1, 2, 3 };
+    struct dt_graph *g = dt_graph_new ();
+    struct dt_point p = { .field = "out", .type = DT_TYPE_INT };
+    size_t i;
+
+    random_rows (g);
+    p.node = op2 (g, DT_OP_FLOORDIV, op2 (g, DT_OP_FLOORDIV, LEAF (g, 0, DT_TYPE_INT), constant (g, by[_i % 6])),
+                  constant (g, by[_i / 6]));
+    dt_graph_add_point (g, &p);
+    for (i = 0; i < DT_ARRAY_SIZE (sets); i++)
+        check_passes (g, sets[i], 1);
+    dt_graph_free (g);
+}
+END_TEST
+
 START_TEST (out_of_memory)
 {
     struct dt_graph *g = random_graph (3, 40), *n = NULL;
@@ -354,6 +394,8 @@ int main (void)
     tcase_add_test (tc, deterministic);
     tcase_add_loop_test (tc, examples, 0, 10);
     tcase_add_test (tc, guards);
+    tcase_add_loop_test (tc, off_the_path, 0, 5);
+    tcase_add_loop_test (tc, divisors, 0, 36);
     tcase_add_test (tc, out_of_memory);
     suite_add_tcase (s, tc);
     srunner_run_all (sr, CK_NORMAL);
