@@ -1,4 +1,4 @@
-# base/: errors, memory, buffers, digests, tables, files, clocks, log.
+# base/: errors, memory, buffers, digests, tables, files, clocks, log, suggestions.
 noinst_LTLIBRARIES += libdtbase.la
 libdtbase_la_SOURCES = \
 	base/arena.c base/arena.h \
@@ -9,6 +9,7 @@ libdtbase_la_SOURCES = \
 	base/file.c base/file.h \
 	base/log.c base/log.h \
 	base/mem.c base/mem.h \
+	base/suggest.c base/suggest.h \
 	base/table.c base/table.h \
 	base/time.c base/time.h
 libdtbase_la_CFLAGS = $(AM_CFLAGS) $(SODIUM_CFLAGS) $(XXHASH_CFLAGS)

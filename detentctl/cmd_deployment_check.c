@@ -7,16 +7,18 @@
 #include "detentctl/print.h"
 #include "selir/program.h"
 #include "solver/site.h"
+#include "trace/schema.h"
 
 static const struct dt_ctl_option options[] = {
     { "programs", 0, "FOLDER", "where programs are that are not beside FILE" },
     { 0 },
 };
 
-/* Specialise one site's program on its facts: *ret values. */
-static int check_site (const struct dt_collected *k, const struct dt_site *site, uint64_t *ret,
+/* Specialise one site's program on its facts: *ret values; its inputs and claims. */
+static int check_site (const struct dt_collected *k, size_t i, uint64_t *ret,
                        struct dt_err *reterr)
 {
+    const struct dt_site *site = &k->deployment->site[i];
     struct dt_source source[DT_SOURCE_MAX_FILES];
     struct dt_program *program = NULL;
     struct dt_graph *graph = NULL;
@@ -25,8 +27,8 @@ static int check_site (const struct dt_collected *k, const struct dt_site *site,
     if ((r = dt_program_parse (source, dt_collected_sources (k, site, source), &program, reterr))
         < 0)
         return r;
-    r = dt_site_specialise (site, program, &graph, reterr);
-    if (r == 0)
+    if ((r = dt_site_specialise (site, program, &graph, reterr)) == 0
+        && (r = dt_site_check_graph (k->deployment, i, graph, dt_schema_check_input, reterr)) == 0)
         *ret = graph->n_nodes;
     dt_graph_free (graph);
     dt_program_free (program);
@@ -87,7 +89,7 @@ static int check (const struct dt_ctl *c, const struct dt_collected *k, struct d
     int r = values ? 0 : dt_err_nomem (reterr);
 
     for (size_t i = 0; r == 0 && i < d->n_sites; i++)
-        r = check_site (k, &d->site[i], &values[i], reterr);
+        r = check_site (k, i, &values[i], reterr);
     if (r == 0 && c->json)
         print_json (d, values);
     else if (r == 0)

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/suggest.h"
 #include "detentctl/commands.h"
 #include "detentctl/graphs.h"
 #include "detentctl/print.h"
@@ -11,7 +12,7 @@
 #include "detentctl/site.h"
 #include "solver/explain.h"
 #include "solver/reach.h"
-#include "solver/suggest.h"
+#include "trace/schema.h"
 
 static const struct dt_ctl_option options[] = {
     { "deployment", 0, "NAME", "explain the last solve of this deployment" },
@@ -276,7 +277,7 @@ static int ask (const struct dt_ctl *c, const char *deployment, struct dt_err *r
 static int tell_site (const struct dt_ctl *c, const struct dt_collected *k, size_t i,
                       struct dt_err *reterr)
 {
-    const struct dt_site_options how = { 0 };
+    const struct dt_site_options how = { .input = dt_schema_check_input };
     struct dt_graphs g;
     struct story t;
     int r;

@@ -5,6 +5,7 @@
 #include "detentctl/connect.h"
 #include "detentctl/dump.h"
 #include "detentctl/site.h"
+#include "trace/schema.h"
 
 static const struct dt_ctl_option options[] = {
     { "strict", 0, NULL, "treat fields that are free by claim as binding" },
@@ -60,7 +61,8 @@ static int solve (const struct dt_ctl *c, struct dt_collected *k, struct dt_err 
 static int dump (const struct dt_ctl *c, const struct dt_collected *k, struct dt_err *reterr)
 {
     struct dt_site_options how = { .strict = dt_ctl_flag (c, "strict"),
-                                   .no_free = dt_ctl_flag (c, "no-free") };
+                                   .no_free = dt_ctl_flag (c, "no-free"),
+                                   .input = dt_schema_check_input };
     const char *word = dt_ctl_value (c, "dump");
     enum dt_dump_what what = DT_DUMP_DOT;
     int r = 0;

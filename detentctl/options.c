@@ -9,8 +9,8 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/suggest.h"
 #include "proto/wire.h"
-#include "solver/suggest.h"
 
 #define LONG 256 /* getopt's value of option i is LONG + i */
 #define MAX_COMMANDS 32

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "solver/suggest.h"
+#include "base/suggest.h"
 
 void dt_settings_done (struct dt_settings *s)
 {

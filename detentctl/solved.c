@@ -8,6 +8,7 @@
 #include "base/time.h"
 #include "detentctl/connect.h"
 #include "solver/site.h"
+#include "trace/schema.h"
 
 void dt_solved_done (struct dt_solved *v)
 {
@@ -52,7 +53,8 @@ static int solve_site (const struct dt_collected *k, size_t i,
 int dt_solved_here (const struct dt_collected *k, int strict, int no_free, struct dt_solved *ret,
                     struct dt_err *reterr)
 {
-    struct dt_site_options options = { .strict = strict, .no_free = no_free, .n_threads = 2 };
+    struct dt_site_options options = { .strict = strict, .no_free = no_free, .n_threads = 2,
+                                       .input = dt_schema_check_input };
     struct dt_solved v;
     int r = begin (k->deployment->name, k->deployment->n_sites, &v, reterr);
 

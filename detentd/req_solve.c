@@ -6,6 +6,7 @@
 #include "detentd/publish.h"
 #include "detentd/solving.h"
 #include "proto/wire.h"
+#include "trace/schema.h"
 
 /* From the JIT cache.  A damaged entry is a miss, with a warning. */
 static int cached (struct dt_ask *a, struct dt_store *s, struct dt_solved_site *site)
@@ -41,7 +42,8 @@ static int solve_site (struct dt_ask *a, struct dt_store *s, struct dt_solving *
     const Detent__SolveRequest *rq = a->rq->solve;
     struct dt_site_options options = { .strict = rq->has_strict && rq->strict,
                                        .no_free = rq->has_no_free && rq->no_free,
-                                       .n_threads = 2 /* beside the daemon's other jobs */ };
+                                       .n_threads = 2 /* beside the daemon's other jobs */,
+                                       .input = dt_schema_check_input };
     struct dt_solved_site *site = &v->site[i];
     uint64_t start;
     int r;

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "solver/suggest.h"
+#include "base/suggest.h"
 #include "solver/yaml.h"
 
 #define MAX_NAME 63

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "solver/suggest.h"
+#include "base/suggest.h"
 
 static int named (const char *name, const char *const *list, size_t n)
 {
@@ -86,6 +86,25 @@ static const char **claims_of (const struct dt_deployment *d, const char *family
             claim[n++] = d->claim[i].field;
     *ret_n = n;
     return claim;
+}
+
+int dt_site_check_graph (const struct dt_deployment *d, size_t site, const struct dt_graph *g,
+                         dt_site_input_f input, struct dt_err *reterr)
+{
+    const struct dt_site *s = &d->site[site];
+    const char **claim;
+    size_t n;
+    int r = 0;
+
+    for (uint32_t i = 0; input && r == 0 && i < g->n_inputs; i++)
+        r = input (s->family, g->input[i].name, g->input[i].klass == DT_INPUT_OWN, reterr);
+    if (r < 0)
+        return dt_err_prefix (reterr, r, "site %s, program %s", s->site, s->program);
+    if (!(claim = claims_of (d, s->family, &n)))
+        return dt_err_nomem (reterr);
+    r = dt_solve_check_claims (g, claim, n, reterr);
+    dt_free (claim);
+    return r;
 }
 
 /* A copy of the sources with the site's program in front (dt_free). */
@@ -173,6 +192,7 @@ int dt_site_solve (const struct dt_deployment *d, size_t site, const struct dt_s
     if ((r = dt_solve_digest (&key, &digest, reterr)) < 0
         || (r = dt_program_parse (key.source, n_sources, &p, reterr)) < 0
         || (r = dt_site_specialise (&d->site[site], p, &g, reterr)) < 0
+        || (r = dt_site_check_graph (d, site, g, options->input, reterr)) < 0
         || (r = dt_solve (g, &key.options, ret, reterr)) < 0)
         goto fail;
     if (ret_key)

@@ -7,10 +7,16 @@
 #include "solver/deployment.h"
 #include "solver/solve.h"
 
+/* May a program of `family` read an input of this name and class? */
+typedef int (*dt_site_input_f) (const char *family, const char *name, int own,
+                                struct dt_err *reterr);
+
 struct dt_site_options {
     int strict, no_free;         /* as in dt_solve_options                       */
     unsigned n_threads;          /* likewise; no part of the key                 */
     struct dt_digest parameters; /* of the backend's parameter schema; zero: none */
+    dt_site_input_f input;       /* NULL: any.  No part of the key: what is refused
+                                    has no solution to keep                      */
 };
 
 /* Refuse facts of a site that neither the program's Facts record nor the backend's
@@ -23,6 +29,12 @@ int dt_site_check (const struct dt_site *site, const struct dt_program *p,
  *   -DT_EINPUT  the program is of another family, or as dt_program_specialise */
 int dt_site_specialise (const struct dt_site *site, const struct dt_program *p,
                         struct dt_graph **ret, struct dt_err *reterr);
+
+/* Refuse a specialised program that reads what is not known of its family's calls
+ * (`input`), or does not return a field that the deployment claims.
+ *   -DT_EINPUT, with a suggestion */
+int dt_site_check_graph (const struct dt_deployment *d, size_t site, const struct dt_graph *g,
+                         dt_site_input_f input, struct dt_err *reterr);
 
 /* The key of a site's solve.  `source` holds the site's program and all that it
  * imports, in any order; a source that is not imported only costs a miss.

@@ -166,7 +166,7 @@ static int run (struct dt_solver *v)
 {
     int r;
 
-    if ((r = dt_solver_check_claims (v)) < 0
+    if ((r = dt_solve_check_claims (v->g, v->options->claim, v->options->n_claims, v->err)) < 0
         || (r = dt_simplify (v->g, passes (v), NULL, 1, &v->simple, &v->simple_map, v->err)) < 0)
         return r;
     v->map = v->simple_map;

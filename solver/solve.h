@@ -75,6 +75,11 @@ struct dt_solution {
     char excluded[160];         /* what assumes exclude, "" if nothing             */
 };
 
+/* Does the graph return every field that is claimed?
+ *   -DT_EINPUT    one that it does not (with a suggestion) */
+int dt_solve_check_claims (const struct dt_graph *g, const char *const *claim, size_t n_claims,
+                           struct dt_err *reterr);
+
 /* Cut, candidates, residual graph, legality.  `g` is a specialised graph.
  *   -DT_EINPUT    a claim names no field (with a suggestion)
  *   -DT_EUNCUT    no finite cut; the text shows one path

@@ -35,8 +35,7 @@ struct dt_rows {
     uint32_t n_path, size;
 };
 
-/* solve_points.c: refuse claims of no field; say what the selection points are. */
-int dt_solver_check_claims (const struct dt_solver *v);
+/* solve_points.c: what the selection points are. */
 int dt_solver_describe_points (struct dt_solver *v);
 
 /* solve_cut.c: cut graph `a`, to which v->map leads, and add its pins. */

@@ -3,10 +3,10 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/suggest.h"
 #include "solver/explain.h"
 #include "solver/reach.h"
 #include "solver/solve_int.h"
-#include "solver/suggest.h"
 
 static int claimed (const struct dt_solve_options *o, const char *field)
 {
@@ -18,26 +18,27 @@ static int claimed (const struct dt_solve_options *o, const char *field)
     return 0;
 }
 
-int dt_solver_check_claims (const struct dt_solver *v)
+int dt_solve_check_claims (const struct dt_graph *g, const char *const *claim, size_t n_claims,
+                           struct dt_err *reterr)
 {
-    const char **field = dt_calloc (v->g->n_points, sizeof *field);
+    const char **field = dt_calloc (g->n_points, sizeof *field);
     size_t i, k;
     int r = 0;
 
     if (!field)
-        return dt_err_nomem (v->err);
-    for (k = 0; k < v->g->n_points; k++)
-        field[k] = v->g->point[k].field;
-    for (i = 0; i < v->options->n_claims && r == 0; i++) {
-        const char *name = v->options->claim[i], *near;
+        return dt_err_nomem (reterr);
+    for (k = 0; k < g->n_points; k++)
+        field[k] = g->point[k].field;
+    for (i = 0; i < n_claims && r == 0; i++) {
+        const char *name = claim[i], *near;
 
-        for (k = 0; k < v->g->n_points && strcmp (field[k], name) != 0; k++)
+        for (k = 0; k < g->n_points && strcmp (field[k], name) != 0; k++)
             ;
-        if (k < v->g->n_points)
+        if (k < g->n_points)
             continue;
-        near = dt_suggest (name, field, v->g->n_points);
-        r = dt_err_set (v->err, -DT_EINPUT, "claim: family %s has no field \"%s\"%s%s%s",
-                        v->g->family ? v->g->family : "?", name,
+        near = dt_suggest (name, field, g->n_points);
+        r = dt_err_set (reterr, -DT_EINPUT, "claim: family %s has no field \"%s\"%s%s%s",
+                        g->family ? g->family : "?", name,
                         near ? "; did you mean \"" : "", near ? near : "", near ? "\"?" : "");
     }
     dt_free (field);

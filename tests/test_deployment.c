@@ -1,4 +1,4 @@
-/* tests/test_deployment.c - solver/deployment, yaml, suggest: what is read, and
+/* tests/test_deployment.c - solver/deployment, yaml, base/suggest: what is read, and
  * every refusal with its text. */
 #include <check.h>
 #include <errno.h>
@@ -9,8 +9,8 @@
 #include "base/buf.h"
 #include "base/file.h"
 #include "base/mem.h"
+#include "base/suggest.h"
 #include "solver/deployment.h"
-#include "solver/suggest.h"
 
 #define HEAD "version: 1\nname: d\nmodel: m\nengine: {name: e, build: \"1\"}\nbackend: host\n"
 #define LIMITS "limits: {max_batch: 4}\n"

@@ -121,6 +121,34 @@ START_TEST (names)
 }
 END_TEST
 
+/* Of the class that the schema says, or refused with what to write. */
+START_TEST (inputs)
+{
+    static const struct {
+        const char *family, *name;
+        int own, code;
+        const char *text;
+    } asked[] = {
+        { "attention", "longest_query", 0, 0, "" },
+        { "attention", "kv_length", 1, 0, "" },
+        { "moe", "experts", 0, 0, "" },
+        { "attention", "longst_query", 0, -DT_EINPUT, "did you mean \"longest_query\"?" },
+        { "gemm", "moon", 0, -DT_EINPUT, "family gemm: a call has no quantity \"moon\"; it has tokens" },
+        { "attention", "kv_length", 0, -DT_EINPUT, "a quantity of one request: declare it Own" },
+        { "attention", "requests", 1, -DT_EINPUT, "of the whole call: declare it Runtime or Unpinnable" },
+        { "gemv", "tokens", 0, -DT_EINPUT, "family gemv has no call schema" },
+    };
+
+    for (size_t i = 0; i < N (asked); i++) {
+        struct dt_err err = { "" };
+
+        ck_assert_int_eq (dt_schema_check_input (asked[i].family, asked[i].name, asked[i].own,
+                                                 &err), asked[i].code);
+        ck_assert_msg (strstr (err.text, asked[i].text), "%s", err.text);
+    }
+}
+END_TEST
+
 int main (void)
 {
     Suite *s = suite_create ("trace/schema");
@@ -132,6 +160,7 @@ int main (void)
     tcase_add_loop_test (tc, other, 0, N (others));
     tcase_add_test (tc, own);
     tcase_add_test (tc, names);
+    tcase_add_test (tc, inputs);
     suite_add_tcase (s, tc);
     sr = srunner_create (s);
     srunner_run_all (sr, CK_NORMAL);

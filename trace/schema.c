@@ -2,7 +2,10 @@
 #include "trace/schema.h"
 
 #include <assert.h>
+#include <stdio.h>
 #include <string.h>
+
+#include "base/suggest.h"
 
 /* --- attention ------------------------------------------------------------- */
 
@@ -204,6 +207,43 @@ int dt_schema_quantity (const struct dt_schema *s, const char *name)
         if (strcmp (s->quantity[q].name, name) == 0)
             return (int)q;
     return -1;
+}
+
+/* The quantity whose name is nearest, as part of a sentence. */
+static int unknown_input (const struct dt_schema *s, const char *name, struct dt_err *reterr)
+{
+    const char *all[DT_SCHEMA_MAX_QUANTITIES], *near;
+    char list[512] = "";
+    size_t len = 0;
+
+    for (size_t q = 0; q < s->n_quantities; q++) {
+        all[q] = s->quantity[q].name;
+        len += (size_t)snprintf (list + len, sizeof list - len, "%s%s", q ? ", " : "", all[q]);
+        if (len >= sizeof list)
+            len = sizeof list - 1;
+    }
+    if ((near = dt_suggest (name, all, s->n_quantities)))
+        return dt_err_set (reterr, -DT_EINPUT, "family %s: a call has no quantity \"%s\"; did you "
+                           "mean \"%s\"?", s->family, name, near);
+    return dt_err_set (reterr, -DT_EINPUT, "family %s: a call has no quantity \"%s\"; it has %s",
+                       s->family, name, list);
+}
+
+int dt_schema_check_input (const char *family, const char *name, int own, struct dt_err *reterr)
+{
+    const struct dt_schema *s = dt_schema_find (family);
+    int q;
+
+    if (!s)
+        return dt_err_set (reterr, -DT_EINPUT, "family %s has no call schema, so nothing is known "
+                           "of its calls (detent-trace(5) lists the families)", family);
+    if ((q = dt_schema_quantity (s, name)) < 0)
+        return unknown_input (s, name, reterr);
+    if (s->quantity[q].own == (own != 0))
+        return 0;
+    return dt_err_set (reterr, -DT_EINPUT, "family %s: \"%s\" is a quantity of %s: declare it "
+                       "%s", s->family, name, own ? "the whole call" : "one request",
+                       own ? "Runtime or Unpinnable" : "Own");
 }
 
 int dt_schema_derive (const struct dt_schema *s, const struct dt_call *call, int64_t *ret,

@@ -57,6 +57,10 @@ struct dt_schema {
 const struct dt_schema *dt_schema_find (const char *family);
 /* Index of a quantity by name, -1 if there is none. */
 int dt_schema_quantity (const struct dt_schema *s, const char *name);
+/* May a program of the family read `name`, as an own input or not?
+ *   -DT_EINPUT  no such family, no such quantity (with a suggestion), or the other
+ *               class */
+int dt_schema_check_input (const char *family, const char *name, int own, struct dt_err *reterr);
 
 /* One call: field values row-major
  * [n_requests * s->n_fields], borrowed.  Fields are counts: never negative. */

@@ -1,5 +1,5 @@
-/* solver/suggest.c - "did you mean ...?". */
-#include "solver/suggest.h"
+/* base/suggest.c - "did you mean ...?". */
+#include "base/suggest.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
-/* solver/suggest.h - "did you mean ...?".
- * Uses: nothing of ours.  Used by: solver/. */
-#ifndef DT_SOLVER_SUGGEST_H
-#define DT_SOLVER_SUGGEST_H
+/* base/suggest.h - "did you mean ...?".
+ * Uses: nothing of ours.  Used by: solver, trace, detentctl. */
+#ifndef DT_BASE_SUGGEST_H
+#define DT_BASE_SUGGEST_H
 
 #include <stddef.h>
 
