@@ -103,7 +103,10 @@ static int open_store (struct dt_daemon *d, struct dt_err *reterr)
     if (!(d->store_path = dt_strf ("%s/detent.db", d->options->state_dir)))
         return dt_err_nomem (reterr);
     dt_sd_extend (LONG_STEP_US);
-    if ((r = dt_store_open (d->store_path, 1, &s, reterr)) == 0)
+    if ((r = dt_store_open (d->store_path, 1, &s, reterr)) == 0 && dt_store_is_newer (s))
+        dt_log (DT_LOG_WARNING, "store", "%s was written by a newer detentd: it is read, and "
+                "requests that would write are refused; upgrade this one", d->store_path);
+    else if (r == 0)
         r = dt_jobs_recover (s, reterr);
     if (r == 0)
         r = dt_store_open (d->store_path, 0, &d->reader, reterr);

@@ -113,6 +113,14 @@ int dt_store_failed (struct dt_store *s, struct dt_err *reterr)
                        "store %s: %s", s->path, sqlite3_errmsg (s->db));
 }
 
+static int refuse_newer (const struct dt_store *s, struct dt_err *reterr)
+{
+    return dt_err_set (reterr, -DT_EVERSION,
+                       "store %s: its version %lld was written by a newer detentd; this one knows "
+                       "%zu and only reads: upgrade it", s->path, (long long)s->version,
+                       dt_n_migrations);
+}
+
 static void bind_one (sqlite3_stmt *st, int i, char type, va_list *ap)
 {
     const void *p;
@@ -147,6 +155,8 @@ sqlite3_stmt *dt_store_bind (struct dt_store *s, enum dt_stmt id, const char *ty
     sqlite3_stmt *st = s->stmt[id];
     va_list ap;
 
+    if (!st)
+        return NULL; /* dt_store_step says why */
     sqlite3_reset (st);
     sqlite3_clear_bindings (st);
     va_start (ap, types);
@@ -158,9 +168,11 @@ sqlite3_stmt *dt_store_bind (struct dt_store *s, enum dt_stmt id, const char *ty
 
 int dt_store_step (struct dt_store *s, sqlite3_stmt *st, struct dt_err *reterr)
 {
-    int code = sqlite3_step (st);
-    int r;
+    int code, r;
 
+    if (!st)
+        return refuse_newer (s, reterr);
+    code = sqlite3_step (st);
     if (code == SQLITE_ROW)
         return 1;
     r = code == SQLITE_DONE ? 0 : dt_store_failed (s, reterr);
@@ -254,38 +266,52 @@ static int migrate_one (struct dt_store *s, const struct dt_migration *m, struct
     return r;
 }
 
-/* Bring the database to this program's version. */
-static int migrate (struct dt_store *s, struct dt_err *reterr)
+/* Is it ours, and of which version?  Nothing is written. */
+static int look (struct dt_store *s, struct dt_err *reterr)
 {
-    int64_t version, application, tables;
+    int64_t application, tables;
     int r;
 
-    if ((r = number (s, "PRAGMA user_version", &version, reterr)) < 0
+    if ((r = number (s, "PRAGMA user_version", &s->version, reterr)) < 0
         || (r = number (s, "PRAGMA application_id", &application, reterr)) < 0
         || (r = number (s, "SELECT count (*) FROM sqlite_schema", &tables, reterr)) < 0)
         return r;
     if (application != DT_STORE_APPLICATION_ID && (application != 0 || tables > 0))
         return dt_err_set (reterr, -DT_ECORRUPT, "store %s: a database, but not Detent's", s->path);
-    if (version > (int64_t)dt_n_migrations)
-        return dt_err_set (reterr, -DT_EVERSION,
-                           "store %s: version %lld was written by a newer detentd; this one "
-                           "knows %zu", s->path, (long long)version, dt_n_migrations);
-    if (application == 0
-        && (r = script (s, "PRAGMA application_id = 0x44544e54", reterr)) < 0)
+    return 0;
+}
+
+/* Bring the database to this program's version.  A newer one stays as it is. */
+static int migrate (struct dt_store *s, struct dt_err *reterr)
+{
+    int r;
+
+    if (dt_store_is_newer (s))
+        return check (s, reterr);
+    if ((r = script (s, "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL", reterr)) < 0
+        || (r = script (s, "PRAGMA application_id = 0x44544e54", reterr)) < 0)
         return r;
-    for (size_t i = (size_t)version; i < dt_n_migrations; i++)
+    for (size_t i = (size_t)s->version; i < dt_n_migrations; i++)
         if ((r = migrate_one (s, &dt_migrations[i], reterr)) < 0)
             return r;
     return check (s, reterr);
 }
 
+/* What a newer store has changed cannot be asked: that request is refused, and the
+ * others are served. */
 static int prepare (struct dt_store *s, struct dt_err *reterr)
 {
     for (size_t i = 0; i < DT_STMT_COUNT; i++)
         if (sqlite3_prepare_v3 (s->db, statements[i].sql, -1, SQLITE_PREPARE_PERSISTENT,
-                                &s->stmt[statements[i].id], NULL) != SQLITE_OK)
+                                &s->stmt[statements[i].id], NULL) != SQLITE_OK
+            && !dt_store_is_newer (s))
             return dt_err_prefix (reterr, dt_store_failed (s, reterr), "%s", statements[i].sql);
     return 0;
+}
+
+int dt_store_is_newer (const struct dt_store *s)
+{
+    return s->version > (int64_t)dt_n_migrations;
 }
 
 int dt_store_open (const char *path, int write, struct dt_store **ret, struct dt_err *reterr)
@@ -305,9 +331,7 @@ int dt_store_open (const char *path, int write, struct dt_store **ret, struct dt
     }
     sqlite3_busy_timeout (s->db, BUSY_TIMEOUT_MS);
     if ((r = script (s, "PRAGMA foreign_keys = ON", reterr)) < 0
-        || (write
-            && ((r = script (s, "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL", reterr)) < 0
-                || (r = migrate (s, reterr)) < 0))
+        || (r = look (s, reterr)) < 0 || (write && (r = migrate (s, reterr)) < 0)
         || (r = prepare (s, reterr)) < 0)
         goto fail;
     *ret = s;
@@ -347,6 +371,8 @@ int dt_store_transact (struct dt_store *s, dt_store_f fn, void *ctx, struct dt_e
     int r;
 
     assert (s->write);
+    if (dt_store_is_newer (s))
+        return refuse_newer (s, reterr);
     at (s, DT_STORE_BEFORE);
     if ((r = dt_store_exec (s, dt_store_bind (s, DT_STMT_BEGIN, ""), reterr)) < 0)
         return r;

@@ -7,7 +7,7 @@
  * together inside dt_store_read.
  *
  * Errors of every function: -ENOSPC disk full, -DT_ESTORE the database failed,
- * -ENOMEM; the text names the store's path. */
+ * -DT_EVERSION a newer detentd changed what is asked for, -ENOMEM; the text names the store's path. */
 #ifndef DT_DETENTD_STORE_H
 #define DT_DETENTD_STORE_H
 
@@ -17,9 +17,12 @@
 
 struct dt_store;
 
-/* Open for writing (made and migrated if need be, then quick_check) or reading.
- *   -DT_EVERSION  written by a newer detentd       -DT_ECORRUPT  not our database */
+/* Open for writing (made and migrated if need be, then quick_check) or reading.  A
+ * store that a newer detentd wrote is opened too, and left as it is: what can be read
+ * of it is, and dt_store_transact fails with -DT_EVERSION.
+ *   -DT_ECORRUPT  not our database */
 int dt_store_open (const char *path, int write, struct dt_store **ret, struct dt_err *reterr);
+int dt_store_is_newer (const struct dt_store *s);
 struct dt_store *dt_store_close (struct dt_store *s); /* NULL ok; returns NULL */
 
 /* Where a transaction is: a test may stop the process there.  NULL in detentd. */

@@ -38,13 +38,15 @@ struct dt_store {
     sqlite3 *db;
     char *path;
     int write;
+    int64_t version; /* as it was found */
     sqlite3_stmt *stmt[DT_STMT_COUNT];
 };
 
 /* A statement, reset, with its parameters bound in order.  types: i int64_t,
  * t const char * (NULL: null), d const struct dt_digest * (NULL: null),
  * b const void * and size_t (NULL: null).  What is bound is borrowed until the
- * statement is used again or dt_store_reset. */
+ * statement is used again or dt_store_reset.  NULL: a newer store has no such
+ * table or column, and stepping says so. */
 sqlite3_stmt *dt_store_bind (struct dt_store *s, enum dt_stmt id, const char *types, ...);
 /* 1 a row, 0 done, or a negative code.  After 0 or a failure it is reset. */
 int dt_store_step (struct dt_store *s, sqlite3_stmt *st, struct dt_err *reterr);

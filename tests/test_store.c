@@ -87,7 +87,6 @@ static const struct {
     const char *what, *sql;
     int code;
 } foreign[] = {
-    { "a newer version", "PRAGMA user_version = 99", -DT_EVERSION },
     { "another application", "PRAGMA application_id = 7", -DT_ECORRUPT },
 };
 
