@@ -1,6 +1,7 @@
 # libdetent/: the engine's side, a shared library.
 lib_LTLIBRARIES += libdetent.la
 libdetent_la_SOURCES = \
+	libdetent/attest.c \
 	libdetent/bundle.c \
 	libdetent/fetch.c \
 	libdetent/handle.h \

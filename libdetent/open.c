@@ -232,16 +232,16 @@ static int same_backend (const struct detent *d, const char *const value[5], uin
 
         if (strcmp (want, value[i])) {
             dt_err_set (ret, 0,
-                        "the tuple of %s/%s was tuned on a backend of %s '%s', this one's is "
-                        "'%s': tune and commit again here, or load that backend",
+                        "the tuple of %s/%s is stale here: %s '%s' -> '%s': tune and commit "
+                        "again, or load the backend that it was tuned on",
                         d->deployment, d->workload, field[i], want, value[i]);
             return 0;
         }
     }
     if (d->backend.units != (int64_t)units)
         dt_err_set (ret, 0,
-                    "the tuple of %s/%s was tuned with %" PRId64 " units, this backend has %" PRIu32
-                    ": open it with as many, or tune and commit again",
+                    "the tuple of %s/%s is stale here: %" PRId64 " units -> %" PRIu32
+                    ": open the backend with as many, or tune and commit again",
                     d->deployment, d->workload, d->backend.units, units);
     return d->backend.units == (int64_t)units;
 }

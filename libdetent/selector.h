@@ -41,6 +41,8 @@ struct detent_selector {
     /* What is handed out. */
     int64_t value[DT_VM_MAX_OUTPUTS];
     int64_t *each[DT_VM_MAX_OUTPUTS]; /* [max_requests], NULL unless the field is own */
+
+    struct detent_attested attested;
 };
 
 #endif

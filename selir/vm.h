@@ -68,6 +68,8 @@ enum dt_vm_class {
     DT_VM_RUNTIME = 1, DT_VM_UNPINNABLE = 2, DT_VM_OWN = 3, DT_VM_PIN = 4, DT_VM_KNOB = 5
 };
 
+enum { DT_VM_TYPE_ENUM = 4 }; /* `type` of an input or output: as enum dt_type */
+
 /* Borrowed from the vm, as all that its accessors return. */
 struct dt_vm_input {
     const char *name;

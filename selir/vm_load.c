@@ -8,6 +8,8 @@
 #include "base/mem.h"
 #include "selir/vm_int.h"
 
+_Static_assert ((int)DT_VM_TYPE_ENUM == (int)DT_TYPE_ENUM, "one numbering");
+
 #define KEYS 14     /* of the blob's map */
 #define INSN_BYTES 16
 

@@ -282,9 +282,9 @@ START_TEST (backend)
         { { "cuda", "b1", "libm 2", "", "cpu x" }, 2, "name 'host'" },
         { { "host", "b2", "libm 2", "", "cpu x" }, 2, "build 'b1'" },
         { { "host", "b1", "libm 3", "", "cpu x" }, 2, "libraries 'libm 2'" },
-        { { "host", "b1", "libm 2", "9", "cpu x" }, 2, "driver ''" },
+        { { "host", "b1", "libm 2", "9", "cpu x" }, 2, "driver '' -> '9'" },
         { { "host", "b1", "libm 2", "", "cpu y" }, 2, "device 'cpu x'" },
-        { { "host", "b1", "libm 2", "", "cpu x" }, 3, "2 units" },
+        { { "host", "b1", "libm 2", "", "cpu x" }, 3, "2 units -> 3" },
     };
     struct detent *d = NULL;
     struct detent_selector *s = NULL;
@@ -471,6 +471,84 @@ START_TEST (bad_selector)
 }
 END_TEST
 
+/* --- attesting -------------------------------------------------------------------------- */
+
+/* An engine of one site: it asks when it is traced and never again. */
+struct stub {
+    int64_t used[2 + 2]; /* split, share, and tile of two requests */
+};
+
+static void resolve (struct detent_selector *s, const struct detent_call *call, struct stub *e)
+{
+    struct detent_choice c;
+
+    ck_assert_int_eq (detent_select (s, call, &c, &err), 0);
+    e->used[0] = c.value[0];
+    e->used[1] = c.value[1];
+    e->used[2] = c.each[2][0];
+    e->used[3] = c.each[2][1];
+}
+
+/* B22: resolved once at a dummy call, run at another.  Unpinned, the other call gets
+ * another split: caught.  Pinned, both get the same: accepted, though a free field
+ * follows the batch. */
+START_TEST (b22_resolved_once)
+{
+    static const int64_t dummy[] = { 1, 2048, 1, 2048 }, real[] = { 1, 8, 1, 8 };
+    struct detent_call at_start = { 2, dummy }, step = { 2, real };
+    struct detent_selector *s = NULL;
+    struct detent *d = opened (0, _i ? DETENT_PINNED : DETENT_UNPINNED, &s);
+    struct detent_attested n;
+    struct stub engine;
+
+    resolve (s, &at_start, &engine);
+    ck_assert_int_eq (detent_attest (s, &at_start, engine.used, &err), 0);
+    ck_assert_str_eq (err.text, "");
+    ck_assert_int_eq (detent_attest (s, &step, engine.used, &err), _i ? 0 : -DETENT_EREFUSED);
+    ck_assert_str_eq (err.text, _i ? "attention/decoder: requests=2, longest_kv=8, request 0: "
+                                     "expected tile 4, the engine used 32 (free: no bit depends "
+                                     "on it)"
+                                   : "attention/decoder: requests=2, longest_kv=8: expected "
+                                     "split 256, the engine used 512");
+    n = detent_attested (s);
+    ck_assert_uint_eq (n.calls, 2);
+    ck_assert_uint_eq (n.refused, !_i);
+    ck_assert_uint_eq (n.free_differs, _i ? 2 : 0);
+    /* what no program would take is told as such, and counts as no comparison */
+    at_start.n_requests = 0;
+    ck_assert_int_eq (detent_attest (s, &at_start, engine.used, &err), -DETENT_EINPUT);
+    ck_assert_uint_eq (detent_attested (s).calls, 2);
+    detent_selector_free (s);
+    detent_close (d);
+}
+END_TEST
+
+/* --- free tables: B19 --------------------------------------------------------------------- */
+
+/* A cell holds at both its ends; beyond them the program's value stands.  The tuner
+ * measures no tables so far, and verify and engines select through this one function:
+ * there is no second mapping that could differ. */
+START_TEST (b19_table_edges)
+{
+    static const struct { int64_t kv; int64_t tile; } edges[] = {
+        { 1, 16 }, { 199, 16 }, { 200, 16 }, { 201, 32 }, { 4096, 32 },
+    };
+    struct detent_selector *s = NULL;
+    struct detent *d = opened (1, DETENT_PINNED, &s);
+
+    for (size_t i = 0; i < DT_ARRAY_SIZE (edges); i++) {
+        int64_t request[] = { 1, edges[i].kv };
+        struct detent_call call = { 1, request };
+        struct detent_choice c;
+
+        ck_assert_int_eq (detent_select (s, &call, &c, &err), 0);
+        ck_assert_int_eq (c.each[2][0], edges[i].tile);
+    }
+    detent_selector_free (s);
+    detent_close (d);
+}
+END_TEST
+
 /* --- recording ------------------------------------------------------------------------- */
 
 START_TEST (recorded)
@@ -531,6 +609,8 @@ int main (void)
     tcase_add_test (tc, request_named_is_the_calls);
     tcase_add_loop_test (tc, check_limits, 0, (int)DT_ARRAY_SIZE (limits));
     tcase_add_test (tc, bad_selector);
+    tcase_add_loop_test (tc, b22_resolved_once, 0, 2);
+    tcase_add_test (tc, b19_table_edges);
     tcase_add_test (tc, recorded);
     suite_add_tcase (s, tc);
     srunner_run_all (sr, CK_NORMAL);

@@ -182,6 +182,27 @@ DETENT_API const char *detent_selector_text (const struct detent_selector *s, in
 DETENT_API int detent_select (struct detent_selector *s, const struct detent_call *call,
                               struct detent_choice *ret, struct detent_error *err);
 
+/* --- attesting -------------------------------------------------------------
+ * Tell Detent what ran: call it with the inputs of the step that ran and the values
+ * that its kernels were really given, read back from the launch and not from what was
+ * selected.  An engine that resolved its choice once, at a dummy call, is caught where
+ * another call would have got other values; where all get the same, that is accepted.
+ *
+ * used: the fields in order, one value each, or one for each request where
+ * detent_choice has an array.  A free field that differs is counted and told in `err`,
+ * and is no error; else `err` is "" on success.  Allocates nothing; the selector's last
+ * choice is overwritten.
+ *   -DETENT_EREFUSED  a binding field differs: the text names the call's quantities,
+ *                     the field and both values
+ *   or as detent_select */
+DETENT_API int detent_attest (struct detent_selector *s, const struct detent_call *call,
+                              const int64_t *used, struct detent_error *err);
+/* Calls compared so far; those refused; free fields that differed. */
+struct detent_attested {
+    uint64_t calls, refused, free_differs;
+};
+DETENT_API struct detent_attested detent_attested (const struct detent_selector *s);
+
 /* --- recording -------------------------------------------------------------
  * A recorder collects the calls of one process and writes a .dtrace, which names the
  * tuple that ran (not if it was stock).
