@@ -50,6 +50,28 @@ static void print_sites (const Detent__ShowReply *s)
     dt_buf_done (&b);
 }
 
+/* What the bits digest covers of each site beside its pins and knobs. */
+static void print_facts (const Detent__ShowReply *s)
+{
+    static const struct dt_column columns[] = { { "FAMILY", DT_LEFT }, { "SITE", DT_LEFT },
+                                                { "PROGRAM", DT_LEFT }, { "FACTS", DT_WRAP },
+                                                { 0 } };
+    struct dt_sheet *t = dt_sheet_new (columns);
+    struct dt_buf b = { 0 };
+
+    for (size_t i = 0; i < s->n_site; i++) {
+        const Detent__TupleSite *k = s->site[i];
+
+        dt_sheet_row (t);
+        dt_sheet_cell (t, "%s", k->family);
+        dt_sheet_cell (t, "%s", k->site);
+        dt_sheet_cell (t, "%s", k->has_program ? dt_hex_short (k->program) : "");
+        dt_sheet_cell (t, "%s", joined (k->fact, k->n_fact, &b));
+    }
+    dt_sheet_print (t, "Programs and facts");
+    dt_buf_done (&b);
+}
+
 static void print_environment (const Detent__ShowReply *s)
 {
     static const struct dt_column columns[] = { { "NAME", DT_LEFT }, { "VALUE", DT_WRAP }, { 0 } };
@@ -71,6 +93,7 @@ static void print_text (const Detent__ShowReply *s)
         printf ("%-11s %s (not committed)\n%-11s %s\n", "tuple", dt_hex (s->tuple), "bits",
                 dt_hex (s->bits));
     print_sites (s);
+    print_facts (s);
     print_environment (s);
 }
 
@@ -93,10 +116,12 @@ static void print_json (const Detent__ShowReply *s)
         const Detent__TupleSite *k = s->site[i];
         json_t *site = dt_json_object ();
 
+        dt_json_set (site, "facts", values (k->fact, k->n_fact));
         dt_json_set (site, "family", dt_json_text (k->family));
         dt_json_set (site, "knobs", values (k->knob, k->n_knob));
         dt_json_set (site, "pinned", dt_json_hex (k->pinned));
         dt_json_set (site, "pins", values (k->pin, k->n_pin));
+        dt_json_set (site, "program", k->has_program ? dt_json_hex (k->program) : json_null ());
         dt_json_set (site, "site", dt_json_text (k->site));
         dt_json_set (site, "stock", dt_json_hex (k->stock));
         dt_json_append (sites, site);

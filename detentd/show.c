@@ -98,7 +98,7 @@ static int digest_of (struct dt_ask *a, struct dt_canon_value v, ProtobufCBinary
 static int one_site (struct dt_ask *a, struct dt_canon_value site, struct dt_canon_value selector,
                      Detent__TupleSite *s)
 {
-    void **pins = NULL, **knobs = NULL;
+    void **pins = NULL, **knobs = NULL, **facts = NULL;
     int r;
 
     detent__tuple_site__init (s);
@@ -106,11 +106,15 @@ static int one_site (struct dt_ask *a, struct dt_canon_value site, struct dt_can
         || (r = text_of (a, dt_canon_get (site, "site"), &s->site)) < 0
         || (r = push_map (a, "", dt_canon_get (site, "pins"), &pins, &s->n_pin)) < 0
         || (r = push_map (a, "", dt_canon_get (site, "knobs"), &knobs, &s->n_knob)) < 0
+        || (r = push_map (a, "", dt_canon_get (site, "facts"), &facts, &s->n_fact)) < 0
+        || (r = digest_of (a, dt_canon_get (site, "program"), &s->program)) < 0
         || (r = digest_of (a, dt_canon_get (selector, "pinned"), &s->pinned)) < 0
         || (r = digest_of (a, dt_canon_get (selector, "stock"), &s->stock)) < 0)
         return r;
     s->pin = (Detent__NameValue **)pins;
     s->knob = (Detent__NameValue **)knobs;
+    s->fact = (Detent__NameValue **)facts;
+    s->has_program = 1;
     return 0;
 }
 

@@ -44,12 +44,23 @@ static void add_token (struct dt_digest_state *s, const struct dt_token *t)
     add_text (s, t->text, strlen (t->text));
 }
 
-/* Data files come whole if a string of these tokens is their name: table () takes
- * nothing else. */
-static void note_data (const struct dt_program *p, const struct dt_token *t, uint8_t *used)
+/* table (NAME) where NAME is a fact, or is put together: any file may be meant. */
+static int takes_any (const struct dt_token *t, size_t n)
 {
-    for (uint32_t i = 0; t->kind == DT_TOK_STR && i < p->n_data; i++)
-        if (strcmp (p->data[i].name, t->text) == 0)
+    return n > 3 && t[0].kind == DT_TOK_NAME && strcmp (t[0].text, "table") == 0
+           && t[1].kind == DT_TOK_LPAREN
+           && (t[2].kind != DT_TOK_STR || t[3].kind != DT_TOK_RPAREN);
+}
+
+/* Data files come whole if a string of these tokens is their name, or if the name is
+ * no string of the program's.  t: the token at hand and the n - 1 that follow. */
+static void note_data (const struct dt_program *p, const struct dt_token *t, size_t n,
+                       uint8_t *used)
+{
+    int any = takes_any (t, n);
+
+    for (uint32_t i = 0; i < p->n_data; i++)
+        if (any || (t->kind == DT_TOK_STR && strcmp (p->data[i].name, t->text) == 0))
             used[i] = 1;
 }
 
@@ -65,7 +76,7 @@ static int add_module (struct dt_digest_state *s, const struct dt_program *p,
         add_text (s, m->name, strlen (m->name));
         for (size_t i = 0; i < n; i++) {
             add_token (s, &token[i]);
-            note_data (p, &token[i], used);
+            note_data (p, &token[i], n - i, used);
         }
     }
     dt_arena_done (&arena);

@@ -153,6 +153,10 @@ static void encode (struct dt_canon *c, const char *deployment, unsigned seed,
     dt_canon_key (c, "sites");
     dt_canon_list (c);
     dt_canon_map (c);
+    dt_canon_key (c, "facts");
+    dt_canon_map (c);
+    dt_canon_kint (c, "head_dim", 64);
+    dt_canon_end (c);
     dt_canon_kstr (c, "family", "attention");
     dt_canon_key (c, "knobs");
     dt_canon_map (c);

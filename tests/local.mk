@@ -326,3 +326,12 @@ EXTRA_DIST += tests/programs_vm.py tests/programs_sglang.py tests/deployments.py
 dist_check_SCRIPTS += tests/programs-vllm.sh tests/deployment-new.sh
 TESTS += tests/programs-vllm.sh tests/deployment-new.sh
 EXTRA_DIST += tests/programs_vllm.py tests/configs/llama-3.1-70b.json tests/configs/qwen3-30b-a3b.json
+
+# keys, and stores of another version
+if HAVE_CHECK
+check_PROGRAMS += tests/test_keys
+TESTS += tests/test_keys
+tests_test_keys_SOURCES = tests/test_keys.c tests/daemon_rig.c tests/daemon_rig.h
+tests_test_keys_CFLAGS = $(daemon_test_cflags)
+tests_test_keys_LDADD = libdtdaemon.la $(CHECK_LIBS)
+endif

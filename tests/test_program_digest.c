@@ -25,6 +25,9 @@ struct files {
 #define PLAIN { { { "p.py", MAIN }, { "low.py", LOW } } }
 #define TABLE HEAD "T = table(\"t.json\")\n" CLASSES CHOOSE BODY
 
+#define NAMED MAIN "    T = table(facts.name)\n"
+#define JOINED HEAD "T = table(\"t\" + \".json\")\n" CLASSES CHOOSE BODY
+
 static struct dt_digest digest (const struct files *f)
 {
     struct dt_source source[MAX_FILES];
@@ -71,6 +74,12 @@ static const struct {
     { "a data file that is read",
       { { { "p.py", TABLE }, { "low.py", LOW }, { "t.json", "[1]" } } },
       { { { "p.py", TABLE }, { "low.py", LOW }, { "t.json", "[2]" } } }, 0 },
+    { "a data file that a fact names",
+      { { { "p.py", NAMED }, { "low.py", LOW }, { "t.json", "[1]" } } },
+      { { { "p.py", NAMED }, { "low.py", LOW }, { "t.json", "[2]" } } }, 0 },
+    { "a data file whose name is put together",
+      { { { "p.py", JOINED }, { "low.py", LOW }, { "t.json", "[1]" } } },
+      { { { "p.py", JOINED }, { "low.py", LOW }, { "t.json", "[2]" } } }, 0 },
 };
 
 START_TEST (changes)

@@ -51,6 +51,12 @@ static int put_map (struct dt_canon *c, const char *key, struct entry *e, size_t
     return 0;
 }
 
+/* Deployments state fractions as text; their bits would read as an int here. */
+static int refuse_float (const struct dt_fact *f, struct dt_err *reterr)
+{
+    return dt_err_set (reterr, -DT_EINPUT, "tuple: fact %s is a float: state it as text", f->name);
+}
+
 static int put_facts (struct dt_canon *c, const char *key, const struct dt_fact *fact, size_t n,
                       struct dt_err *reterr)
 {
@@ -59,9 +65,14 @@ static int put_facts (struct dt_canon *c, const char *key, const struct dt_fact 
 
     if (!e)
         return dt_err_nomem (reterr);
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < n; i++) {
+        if (fact[i].kind == DT_FACT_FLOAT) {
+            dt_free (e);
+            return refuse_float (&fact[i], reterr);
+        }
         e[i] = (struct entry){ fact[i].name, fact[i].kind == DT_FACT_STR ? fact[i].s : NULL,
                                fact[i].i, 0 };
+    }
     r = put_map (c, key, e, n, reterr);
     dt_free (e);
     return r;
