@@ -74,6 +74,28 @@ static void print_costs (const Detent__JobReply *j)
     dt_sheet_print (t, "Measured");
 }
 
+static void print_refusals (const Detent__JobReply *j)
+{
+    struct dt_buf b = { 0 };
+
+    for (size_t i = 0; i < j->n_site; i++) {
+        const Detent__SiteResult *s = j->site[i];
+
+        for (size_t k = 0; k < s->n_refusal; k++) {
+            if (k == 0)
+                putchar ('\n');
+            dt_print (stdout, "  refused: %s: %s",
+                      values (s->refusal[k]->value, s->refusal[k]->n_value, &b),
+                      s->refusal[k]->why);
+            putchar ('\n');
+        }
+        if (s->has_refused && s->refused > s->n_refusal)
+            printf ("  and %" PRIu64 " more of %s/%s\n", s->refused - s->n_refusal, s->family,
+                    s->site);
+    }
+    dt_buf_done (&b);
+}
+
 static void print_text (const Detent__JobReply *j)
 {
     dt_print (stdout, "job %" PRIu64 ": %s of %s for %s, %s", j->job, j->kind, j->deployment,
@@ -87,6 +109,7 @@ static void print_text (const Detent__JobReply *j)
     }
     print_choices (j);
     print_costs (j);
+    print_refusals (j);
     if (j->has_tuple)
         printf ("\ntuple %s\nbits  %s\n", dt_hex (j->tuple), j->has_bits ? dt_hex (j->bits) : "-");
 }
@@ -100,6 +123,20 @@ static json_t *values_json (Detent__NameValue *const *v, size_t n)
     for (size_t i = 0; i < n; i++)
         dt_json_set (o, v[i]->name, dt_json_text (v[i]->value));
     return o;
+}
+
+static json_t *refusals_json (const Detent__SiteResult *s)
+{
+    json_t *a = dt_json_array ();
+
+    for (size_t i = 0; i < s->n_refusal; i++) {
+        json_t *o = dt_json_object ();
+
+        dt_json_set (o, "assignment", values_json (s->refusal[i]->value, s->refusal[i]->n_value));
+        dt_json_set (o, "why", dt_json_text (s->refusal[i]->why));
+        dt_json_append (a, o);
+    }
+    return a;
 }
 
 static json_t *site_json (const Detent__SiteResult *s)
@@ -118,6 +155,8 @@ static json_t *site_json (const Detent__SiteResult *s)
     dt_json_set (o, "ratio", dt_json_real (s->ratio));
     dt_json_set (o, "ratio_hi", dt_json_real (s->ratio_hi));
     dt_json_set (o, "ratio_lo", dt_json_real (s->ratio_lo));
+    dt_json_set (o, "refused", dt_json_u64 (s->has_refused ? s->refused : 0));
+    dt_json_set (o, "refusals", refusals_json (s));
     dt_json_set (o, "sample_error", dt_json_real (s->sample_error));
     dt_json_set (o, "site", dt_json_text (s->site));
     dt_json_set (o, "tie", json_boolean (s->tie));

@@ -28,25 +28,57 @@ static Detent__NameValue *pair (struct dt_arena *a, const char *name, char *valu
     return nv;
 }
 
+/* Pins, then knobs, of assignment i. */
+static int values_of (struct dt_arena *a, const struct dt_solution *s, size_t i,
+                      Detent__NameValue ***ret)
+{
+    int64_t *v = dt_arena_array (a, s->n_pins + s->n_knobs, sizeof *v);
+    Detent__NameValue **nv = dt_arena_array (a, s->n_pins + s->n_knobs, sizeof *nv);
+
+    if (!v || !nv)
+        return -1;
+    dt_solution_assignment (s, i, v, v + s->n_pins);
+    for (size_t k = 0; k < s->n_pins; k++)
+        if (!(nv[k] = pair (a, s->pin[k].name, value_text (a, s, s->pin[k].type, v[k]))))
+            return -1;
+    for (size_t k = 0; k < s->n_knobs; k++)
+        if (!(nv[s->n_pins + k] = pair (a, s->knob[k].name,
+                                        value_text (a, s, s->knob[k].type, v[s->n_pins + k]))))
+            return -1;
+    *ret = nv;
+    return 0;
+}
+
 static int chosen (struct dt_arena *a, const struct dt_solution *s, size_t i,
                    Detent__SiteResult *r)
 {
-    int64_t *v = dt_arena_array (a, s->n_pins + s->n_knobs, sizeof *v);
+    Detent__NameValue **value;
 
-    r->pin = dt_arena_array (a, s->n_pins, sizeof *r->pin);
-    r->knob = dt_arena_array (a, s->n_knobs, sizeof *r->knob);
-    if (!v || !r->pin || !r->knob)
+    if (values_of (a, s, i, &value) < 0)
         return -1;
-    dt_solution_assignment (s, i, v, v + s->n_pins);
-    for (; r->n_pin < s->n_pins; r->n_pin++)
-        if (!(r->pin[r->n_pin] = pair (a, s->pin[r->n_pin].name,
-                                       value_text (a, s, s->pin[r->n_pin].type, v[r->n_pin]))))
-            return -1;
-    for (; r->n_knob < s->n_knobs; r->n_knob++) {
-        const struct dt_solution_knob *k = &s->knob[r->n_knob];
+    r->pin = value;
+    r->n_pin = s->n_pins;
+    r->knob = value + s->n_pins;
+    r->n_knob = s->n_knobs;
+    return 0;
+}
 
-        if (!(r->knob[r->n_knob] = pair (a, k->name, value_text (a, s, k->type,
-                                                                 v[s->n_pins + r->n_knob]))))
+/* Borrows the reasons from the result. */
+static int refusals (struct dt_arena *a, const struct dt_solution *s,
+                     const struct dt_tune_result *result, Detent__SiteResult *r)
+{
+    size_t n = result->n_refused < DT_TUNE_REFUSALS ? result->n_refused : DT_TUNE_REFUSALS;
+    Detent__Refusal *m = dt_arena_array (a, n, sizeof *m);
+
+    r->has_refused = 1;
+    r->refused = result->n_refused;
+    if (!m || !(r->refusal = dt_arena_array (a, n, sizeof *r->refusal)))
+        return -1;
+    for (; r->n_refusal < n; r->n_refusal++) {
+        detent__refusal__init (r->refusal[r->n_refusal] = &m[r->n_refusal]);
+        m[r->n_refusal].why = (char *)result->refusal[r->n_refusal].why;
+        m[r->n_refusal].n_value = s->n_pins + s->n_knobs;
+        if (values_of (a, s, result->refusal[r->n_refusal].assignment, &m[r->n_refusal].value) < 0)
             return -1;
     }
     return 0;
@@ -76,5 +108,5 @@ Detent__SiteResult *dt_describe_result (struct dt_arena *a, const struct dt_solu
     r->sampled = result->n_sampled;
     r->measurements = result->n_measurements;
     r->verdict = (char *)dt_verdict_name ((enum dt_verdict)s->verdict[result->chosen]);
-    return chosen (a, s, result->chosen, r) < 0 ? NULL : r;
+    return chosen (a, s, result->chosen, r) < 0 || refusals (a, s, result, r) < 0 ? NULL : r;
 }

@@ -136,8 +136,8 @@ static int add_facts (struct message *q, const struct dt_site *site, struct dt_e
     for (size_t i = 0; i < site->n_facts; i++) {
         Detent__WorkerParam *f;
 
-        if (site->fact[i].kind == DT_FACT_STR)
-            continue; /* a backend's facts are numbers */
+        if (site->fact[i].kind != DT_FACT_INT && site->fact[i].kind != DT_FACT_BOOL)
+            continue; /* a backend's facts are ints */
         if (q->call.n_fact == MAX_FACTS)
             return dt_err_set (reterr, -DT_ELIMIT, "site %s: more than %d facts", site->site,
                                MAX_FACTS);
@@ -232,7 +232,8 @@ static int on_plan (void *ctx, const struct dt_tune_call *c, uint64_t ret_launch
 
     if ((r = build (m, c, 0, &q, reterr)) < 0)
         return r;
-    if ((r = call (m, &q.rq, q.doing, &reply, reterr)) == -DT_EUNSUPPORTED) {
+    r = call (m, &q.rq, q.doing, &reply, reterr);
+    if (r == -DT_EUNSUPPORTED || r == -EINVAL) { /* what a backend's plan refuses with */
         *ret_unsupported = 1;
         return 0;
     }

@@ -195,12 +195,16 @@ static int plan_variant (struct dt_cover *c, uint32_t i, struct dt_err *reterr)
     struct dt_cover_variant *v = &c->variant[i];
     struct dt_tune_call call = dt_cover_call (c, i);
     struct launch_key key;
-    int r;
+    struct dt_err why = { "" };
+    int r, refused = 0;
 
-    if ((r = c->hooks->plan (c->hooks->ctx, &call, v->launch, &v->unsupported, reterr)) < 0)
-        return r;
-    if (v->unsupported)
-        return 0;
+    if ((r = c->hooks->plan (c->hooks->ctx, &call, v->launch, &refused, &why)) < 0)
+        return dt_err_set (reterr, r, "%s", why.text);
+    if (refused) {
+        v->refused = dt_arena_strf (&c->arena, "%s", *why.text ? why.text
+                                                    : "the backend has no kernel for it");
+        return v->refused ? 0 : dt_err_nomem (reterr);
+    }
     key = (struct launch_key){ v->at, { v->launch[0], v->launch[1] } };
     v->same = dt_table_get (&c->by_launch, &key, sizeof key, launch_key_of, c);
     if (v->same != DT_TABLE_NONE)
@@ -228,14 +232,20 @@ static int find_variant (struct dt_cover *c, struct selector *s, size_t at, size
 
 /* --- arms ------------------------------------------------------------------ */
 
-static void unusable (struct dt_cover *c, size_t at, const char *why)
+static void unusable (struct dt_cover *c, size_t assignment, size_t at, const char *why)
 {
-    if (!*c->why)
-        snprintf (c->why, sizeof c->why, "call %zu of the trace: %s", c->sample->call[at].call, why);
+    struct dt_tune_refusal *to = &c->refusal[c->n_refused];
+
+    if (c->n_refused++ >= DT_TUNE_REFUSALS)
+        return;
+    to->assignment = assignment;
+    snprintf (to->why, sizeof to->why, "call %zu of the trace: %.280s", c->sample->call[at].call,
+              why);
 }
 
 /* The variants of an assignment on all sampled calls.  1: usable; 0: not, noted. */
-static int run_assignment (struct dt_cover *c, struct selector *s, struct dt_err *reterr)
+static int run_assignment (struct dt_cover *c, size_t assignment, struct selector *s,
+                           struct dt_err *reterr)
 {
     for (size_t at = 0; at < c->sample->n; at++) {
         struct dt_call call = dt_trace_call_get (c->site, c->sample->call[at].call);
@@ -248,13 +258,13 @@ static int run_assignment (struct dt_cover *c, struct selector *s, struct dt_err
         r = dt_vm_run (s->vm, s->regs, s->in, s->own, call.n_requests, s->out, s->own_out, &stop);
         if (r < 0) {
             dt_vm_describe (s->vm, &stop, &why);
-            unusable (c, at, why.text);
+            unusable (c, assignment, at, why.text);
             return 0;
         }
         if ((r = find_variant (c, s, at, call.n_requests, &s->variant[at], reterr)) < 0)
             return r;
-        if (c->variant[s->variant[at]].unsupported) {
-            unusable (c, at, "the backend has no kernel for the parameters");
+        if (c->variant[s->variant[at]].refused) {
+            unusable (c, assignment, at, c->variant[s->variant[at]].refused);
             return 0;
         }
         s->same[at] = c->variant[s->variant[at]].same;
@@ -322,7 +332,7 @@ static int cover_one (struct dt_cover *c, size_t assignment, size_t incumbent, s
 
     if ((r = selector_init (c, assignment, &s, reterr)) < 0 ||
         (r = check_fields (c, s.vm, reterr)) < 0 ||
-        (r = run_assignment (c, &s, reterr)) <= 0)
+        (r = run_assignment (c, assignment, &s, reterr)) <= 0)
         goto fail;
     r = add_arm (c, assignment, incumbent, &s, reterr);
 fail:
@@ -345,8 +355,9 @@ static int cover_all (struct dt_cover *c, size_t incumbent, struct dt_err *reter
     }
     if (c->n_arms)
         return 0;
-    return dt_err_set (reterr, -DT_EILLEGAL, "%s/%s: none of %zu legal assignments is usable: %s",
-                       c->site->family, c->site->site, c->n_legal, c->why);
+    return dt_err_set (reterr, -DT_EILLEGAL, "%s/%s: no legal value is usable: each of %zu legal "
+                       "assignments is refused; the first: %s", c->site->family, c->site->site,
+                       c->n_legal, c->n_refused ? c->refusal[0].why : "there is none");
 }
 
 int dt_cover_build (struct dt_cover *c, const struct dt_solution *solution,

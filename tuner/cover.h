@@ -16,7 +16,7 @@ struct dt_cover_variant {
     size_t key_len;
     uint64_t launch[2];
     uint32_t same;               /* the first variant of this call and launch  */
-    int unsupported;
+    const char *refused;         /* why the backend does; NULL: it does not    */
 };
 
 /* Assignments that launch the same on every sampled call. */
@@ -41,7 +41,8 @@ struct dt_cover {
     size_t n_legal, n_usable; /* assignments */
     size_t incumbent;         /* arm; n_arms if the incumbent is not usable */
     struct dt_table by_params, by_launch, by_row;
-    char why[512];            /* why the first unusable one is not */
+    size_t n_refused;         /* legal assignments that are not usable */
+    struct dt_tune_refusal refusal[DT_TUNE_REFUSALS]; /* the first of them */
 };
 
 /* All pointers are borrowed until dt_cover_done.

@@ -148,6 +148,8 @@ static void fill_result (const struct site *s, const struct dt_race_result *race
         .n_measurements = race->n_measurements,
     };
 
+    out.n_refused = s->cover.n_refused;
+    memcpy (out.refusal, s->cover.refusal, sizeof out.refusal);
     for (size_t c = 0; c < s->sample.n; c++)
         out.trace_ns += s->weight[c] * s->mean_ns[c];
     *ret = out;

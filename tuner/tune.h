@@ -26,7 +26,8 @@ struct dt_tune_call {
 struct dt_tune_hooks {
     void *ctx;
     /* Identity of what the call would launch: equal means the same work.
-     * 1 in *ret_unsupported: the backend has no kernel for it (not an error). */
+     * 1 in *ret_unsupported: the backend refuses these parameters (not an error; the
+     * text of reterr says why).  They are never measured. */
     int (*plan) (void *ctx, const struct dt_tune_call *call, uint64_t ret_launch[2],
                  int *ret_unsupported, struct dt_err *reterr);
     /* Run the call once and time it, in nanoseconds. */
@@ -47,6 +48,13 @@ struct dt_tune_options {
     int exhaustive;     /* every assignment on every sampled call, same rounds   */
 };
 
+/* An assignment that the backend refuses, or whose selector refuses a call. */
+struct dt_tune_refusal {
+    size_t assignment;
+    char why[320]; /* the call, and the reason with its numbers */
+};
+#define DT_TUNE_REFUSALS 8 /* that are told; all are counted */
+
 /* What came out. */
 struct dt_tune_result {
     size_t chosen;         /* assignment                                        */
@@ -59,6 +67,8 @@ struct dt_tune_result {
     size_t n_legal, n_merged, n_measured; /* assignments; after merging; measured */
     size_t n_calls, n_sampled;            /* distinct calls of the trace; replayed */
     uint64_t n_measurements;
+    size_t n_refused; /* legal assignments that are not usable; the first of them: */
+    struct dt_tune_refusal refusal[DT_TUNE_REFUSALS];
 };
 
 /* `incumbent` is what a tie keeps (at first the default assignment); if it is not
