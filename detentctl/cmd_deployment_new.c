@@ -11,12 +11,12 @@
 
 #include "base/file.h"
 #include "base/mem.h"
+#include "base/suggest.h"
 #include "detentctl/collect.h"
 #include "detentctl/commands.h"
 #include "detentctl/gpu.h"
 #include "detentctl/model.h"
 #include "detentctl/template.h"
-#include "solver/suggest.h"
 
 #define MAX_VALUES 64
 #define CONFIG_MAX_BYTES (1u << 20)

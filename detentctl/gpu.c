@@ -6,7 +6,7 @@
 #include "base/buf.h"
 #include "base/file.h"
 #include "base/mem.h"
-#include "solver/suggest.h"
+#include "base/suggest.h"
 
 #define MAX_GPUS 256
 

@@ -1,5 +1,5 @@
 /* detentctl/gpu.h - facts of GPU models, from gpus.yaml.
- * Uses: solver/yaml.h, solver/suggest.h.  Used by: cmd_deployment_new.c. */
+ * Uses: solver/yaml.h, base/suggest.h.  Used by: cmd_deployment_new.c. */
 #ifndef DT_CTL_GPU_H
 #define DT_CTL_GPU_H
 

@@ -1,6 +1,7 @@
 /* A backend that fails where it is told to, at build: DT_FAULTY_CRASH dies and
- * DT_FAULTY_HANG never returns on split_stride 512; both compute nothing of use
- * otherwise.  For tests of the worker and of tune jobs; never installed. */
+ * DT_FAULTY_HANG never returns on split_stride 512; DT_FAULTY_PICKY has kernels for
+ * few parameters and short requests only, and dies if what its plan refuses is run.
+ * They compute nothing of use otherwise.  For tests of the worker and of tune jobs; never installed. */
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -52,6 +53,33 @@ static const struct dt_backend_identity *identity (const struct dt_backend_ctx *
     return &who;
 }
 
+#ifdef DT_FAULTY_PICKY
+enum { SHARED_BYTES = 232448, LONGEST = 5000 };
+
+/* As a GPU's limits would: bytes of a block, an alignment, a shape. */
+static int refused (const struct dt_backend_call *call, struct dt_backend_error *err)
+{
+    long long bytes = 4096ll * call->param[0].one;
+
+    if (bytes > SHARED_BYTES) {
+        snprintf (err->text, sizeof err->text, "block_n=%lld takes %lld bytes of shared memory; "
+                  "the device has %d", (long long)call->param[0].one, bytes, (int)SHARED_BYTES);
+        return -DT_BACKEND_EUNSUPPORTED;
+    }
+    if (call->param[1].one == 512) {
+        snprintf (err->text, sizeof err->text, "split_stride=512 is out of range");
+        return -EINVAL;
+    }
+    for (size_t i = 0; i < call->n_requests; i++)
+        if (call->request[2 * i + 1] > LONGEST) {
+            snprintf (err->text, sizeof err->text, "kv_len=%lld is above %d",
+                      (long long)call->request[2 * i + 1], (int)LONGEST);
+            return -DT_BACKEND_EUNSUPPORTED;
+        }
+    return 0;
+}
+#endif
+
 static int plan (struct dt_backend_ctx *ctx, const struct dt_backend_call *call,
                  struct dt_backend_plan *ret, struct dt_backend_error *err)
 {
@@ -60,6 +88,14 @@ static int plan (struct dt_backend_ctx *ctx, const struct dt_backend_call *call,
         snprintf (err->text, sizeof err->text, "no requests");
         return -EINVAL;
     }
+#ifdef DT_FAULTY_PICKY
+    {
+        int r = refused (call, err);
+
+        if (r < 0)
+            return r;
+    }
+#endif
     *ret = (struct dt_backend_plan){ .operand_bytes = 64, .output_bytes = 64,
                                      .launch = { (uint64_t)call->param[0].one,
                                                  (uint64_t)call->param[1].one } };
@@ -91,7 +127,12 @@ static int run (struct dt_backend_ctx *ctx, const struct dt_backend_call *call,
                 struct dt_backend_error *err)
 {
     (void)workspace, (void)err;
-    if (call->param[1].one == 512) {
+#ifdef DT_FAULTY_PICKY
+    if (refused (call, err) < 0)
+#else
+    if (call->param[1].one == 512)
+#endif
+    {
 #ifdef DT_FAULTY_HANG
         for (;;)
             pause ();

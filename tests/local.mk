@@ -122,7 +122,10 @@ endif
 dist_check_SCRIPTS += tests/proto-example.sh
 TESTS += tests/proto-example.sh
 # profiler/
-check_LTLIBRARIES += backend-crash.la backend-hang.la
+check_LTLIBRARIES += backend-crash.la backend-hang.la backend-picky.la
+backend_picky_la_SOURCES = tests/backend-faulty.c
+backend_picky_la_CPPFLAGS = $(AM_CPPFLAGS) -DDT_FAULTY_PICKY
+backend_picky_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -shared -rpath /nowhere
 backend_crash_la_SOURCES = tests/backend-faulty.c
 backend_crash_la_CPPFLAGS = $(AM_CPPFLAGS) -DDT_FAULTY_CRASH
 backend_crash_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -shared -rpath /nowhere
@@ -327,7 +330,9 @@ dist_check_SCRIPTS += tests/programs-vllm.sh tests/deployment-new.sh
 TESTS += tests/programs-vllm.sh tests/deployment-new.sh
 EXTRA_DIST += tests/programs_vllm.py tests/configs/llama-3.1-70b.json tests/configs/qwen3-30b-a3b.json
 
-# keys, and stores of another version
+# keys, and stores of another version; entries of the bug log that detentctl shows
+dist_check_SCRIPTS += tests/issues/b13-cuts.sh tests/issues/b19-tables.sh
+TESTS += tests/issues/b13-cuts.sh tests/issues/b19-tables.sh
 if HAVE_CHECK
 check_PROGRAMS += tests/test_keys
 TESTS += tests/test_keys

@@ -451,6 +451,71 @@ START_TEST (refused_tunes)
 }
 END_TEST
 
+/* The picky backend of tests/backend-faulty.c in the place of the host's. */
+static void use_picky (void)
+{
+    char *from = dt_strf ("%s/backend-picky.so", backend_dir), *to;
+    char real[4096];
+
+    ck_assert_ptr_nonnull (realpath (from, real));
+    snprintf (backend_dir, sizeof backend_dir, "%s", rig.dir);
+    to = dt_strf ("%s/detent-backend-host.so", rig.dir);
+    ck_assert_int_eq (symlink (real, to), 0);
+    dt_free (from);
+    dt_free (to);
+}
+
+/* B21: what the backend's plan refuses is told with its numbers and never launched: the
+ * worker would die. */
+START_TEST (b21_refused_values)
+{
+    static const char *const numbers[] = { "block_n=64 takes 262144 bytes of shared memory; the "
+                                           "device has 232448", "split_stride=512 is out of range" };
+    struct dt_err err = { "" };
+    Detent__Reply *reply;
+    int n;
+
+    use_picky ();
+    start (2, 0);
+    ck_assert_int_eq (send_tune (rig.client, "host-small", "chat", 2, 0, &err), 0);
+    reply = follow (rig.client, &n);
+    ck_assert_msg (strcmp (reply->job->state, "done") == 0, "%s", reply->job->what);
+    ck_assert_uint_gt (reply->job->site[0]->refused, 0);
+    ck_assert_uint_lt (reply->job->site[0]->refused, reply->job->site[0]->legal);
+    for (size_t i = 0, k; i < DT_ARRAY_SIZE (numbers); i++) {
+        const Detent__SiteResult *s = reply->job->site[0];
+
+        for (k = 0; k < s->n_refusal && !strstr (s->refusal[k]->why, numbers[i]); k++)
+            ck_assert_uint_eq (s->refusal[k]->n_value, s->n_pin + s->n_knob);
+        ck_assert_msg (k < s->n_refusal, "nothing is refused since %s", numbers[i]);
+    }
+    free_reply (reply);
+}
+END_TEST
+
+/* All are refused: that job fails by name, and nothing but its row is stored. */
+START_TEST (b21_no_legal_value)
+{
+    struct dt_err err = { "" };
+    Detent__Reply *reply;
+    int n;
+
+    use_picky ();
+    start (2, 1);
+    ck_assert_int_eq (send_tune (rig.client, "host-small", "chat", 2, 0, &err), 0);
+    reply = follow (rig.client, &n);
+    ck_assert_str_eq (reply->job->state, "failed");
+    ck_assert_int_eq (reply->job->code, DT_EILLEGAL);
+    ck_assert_int_eq (dt_err_exit (reply->job->code), 5);
+    ck_assert_msg (strstr (reply->job->what, "no legal value"), "%s", reply->job->what);
+    ck_assert_msg (strstr (reply->job->what, " bytes of shared memory")
+                       || strstr (reply->job->what, "is above 5000"), "%s", reply->job->what);
+    ck_assert_int_eq (query ("SELECT (SELECT count (*) FROM tuple)"
+                             " + (SELECT count (*) FROM measurement)"), 0);
+    free_reply (reply);
+}
+END_TEST
+
 int main (void)
 {
     Suite *s = suite_create ("detentd/tune");
@@ -466,6 +531,8 @@ int main (void)
     tcase_add_test (tc, a_full_disk);
     tcase_add_loop_test (tc, the_daemon_ends, 0, DT_ARRAY_SIZE (ends));
     tcase_add_test (tc, refused_tunes);
+    tcase_add_test (tc, b21_refused_values);
+    tcase_add_test (tc, b21_no_legal_value);
     suite_add_tcase (s, tc);
     sr = srunner_create (s);
     srunner_run_all (sr, CK_NORMAL);

@@ -234,10 +234,11 @@ static int find_variant (struct dt_cover *c, struct selector *s, size_t at, size
 
 static void unusable (struct dt_cover *c, size_t assignment, size_t at, const char *why)
 {
-    struct dt_tune_refusal *to = &c->refusal[c->n_refused];
+    struct dt_tune_refusal *to;
 
     if (c->n_refused++ >= DT_TUNE_REFUSALS)
         return;
+    to = &c->refusal[c->n_refused - 1];
     to->assignment = assignment;
     snprintf (to->why, sizeof to->why, "call %zu of the trace: %.280s", c->sample->call[at].call,
               why);

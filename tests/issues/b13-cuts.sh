@@ -1,0 +1,152 @@
+#!/bin/sh
+# B13, B14 and B15 of the bug log through `detentctl solve --offline`: no cut needed, only
+# the output itself, none possible, the cut nearest the sinks.  Then inputs that no call
+# of the family has, and a claim about no field.
+set -eu
+ctl=$top_builddir/detentctl/detentctl
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+checks=0
+fail () { echo "FAIL: $*"; cat "$tmp/p.py" "$tmp/out" "$tmp/err"; exit 1; }
+
+cat > "$tmp/d.yaml" <<'E'
+version: 1
+name: trial
+model: m
+engine: {name: e, build: "1"}
+backend: host
+parallelism: {tp: 1}
+limits: {most: 64}
+sites:
+  - {family: attention, site: s, program: p.py, calls_per_step: 1, facts: {debug: false}}
+E
+
+# program INPUT < body of choose
+program ()
+{
+    cat > "$tmp/p.py" <<E
+from __future__ import annotations
+from selir import Batch, Facts, Own, Record, Runtime, Unpinnable, selection
+
+
+class Model(Facts):
+    most: int
+    debug: bool
+
+
+class Call(Batch):
+    $1
+    total_kv: Unpinnable[range(1, 1 << 40)]
+
+
+class Choice(Record):
+    splits: int
+
+
+@selection(family="attention")
+def choose(facts: Model, call: Call) -> Choice:
+    M = call.requests
+E
+    cat >> "$tmp/p.py"
+}
+# solve CODE PATTERN [FILE]: exit code, and a pattern in stdout or stderr
+solve ()
+{
+    got=0
+    timeout 20 "$ctl" solve --offline "${3:-$tmp/d.yaml}" > "$tmp/out" 2> "$tmp/err" || got=$?
+    [ "$got" -eq "$1" ] || fail "exit $got, not $1"
+    cat "$tmp/out" "$tmp/err" | grep -q -e "$2" || fail "no '$2'"
+    [ "$1" -eq 0 ] || [ "$(grep -c '^detentctl: ' "$tmp/err")" -eq 1 ] || fail 'not one error'
+    checks=$((checks + 1))
+}
+runtime='requests: Runtime[range(1, 65)]'
+
+# B13: (a) only the output itself, (b) and (d) nothing, (c) one path
+program "$runtime" <<'E'
+    return Choice(splits=M)
+E
+solve 0 'requests cuts requests -> splits'
+solve 0 'depends'
+program "$runtime" <<'E'
+    return Choice(splits=4)
+E
+solve 0 'No pins: no batch-dependent input reaches a binding selection point'
+program "$runtime" <<'E'
+    return Choice(splits=call.total_kv * 3)
+E
+solve 1 'splits cannot be made invariant: no value on the path total_kv -> splits'
+program "$runtime" <<'E'
+    splits = 4
+    if facts.debug:
+        splits = M
+    return Choice(splits=splits)
+E
+solve 0 'No pins'
+
+# B14: (a) one pin at the end, with and without d -> c; (b) two; (c) a value used twice
+# counts once
+for more in '' ' + d'; do
+    program "$runtime" <<E
+    a = M // 2
+    b = M // 3
+    d = M % 5
+    c = a * b$more
+    e = d * 3
+    f = min(c + e, 9)
+    return Choice(splits=f)
+E
+    solve 0 '^choose.f '
+    [ "$(grep -c ' cuts ' "$tmp/out")" -eq 1 ] || fail 'not one pin'
+done
+sed -i 's/splits=f)/splits=f * f + f)/' "$tmp/p.py"
+solve 0 'point.splits cuts'
+[ "$(grep -c ' cuts ' "$tmp/out")" -eq 1 ] || fail 'a value that is used twice counts twice'
+program2 () # two fields
+{
+    program "$runtime" < "$1"
+    sed -i 's/    splits: int/    splits: int\n    other: int/' "$tmp/p.py"
+}
+cat > "$tmp/body" <<'E'
+    a = M % 2
+    b = M % 3
+    d1 = M % 5
+    d2 = M % 7
+    c = a + b * 2 + d1 * 6
+    e = d1 + d2 * 5
+    return Choice(splits=c, other=e)
+E
+program2 "$tmp/body"
+# M itself is one value on every path: the cut of size 1 is the minimum
+solve 0 'requests cuts'
+[ "$(grep -c ' cuts ' "$tmp/out")" -eq 1 ] || fail 'not one pin'
+program2 "$tmp/body"
+sed -i 's/requests: Runtime/requests: Unpinnable/' "$tmp/p.py"
+solve 0 '^choose.c '
+grep -q '^choose.e ' "$tmp/out" || fail 'e is no pin'
+[ "$(grep -c ' cuts ' "$tmp/out")" -eq 2 ] || fail 'not two pins'
+
+# B15 and section 3: a program's inputs are the family's, of the family's class
+program 'reqests: Runtime[range(1, 65)]' <<'E'
+    return Choice(splits=4)
+E
+sed -i '/M = call/d' "$tmp/p.py"
+solve 2 'a call has no quantity "reqests"; did you mean "requests"?'
+program 'requests: Own[range(1, 65)]' <<'E'
+    return Choice(splits=4)
+E
+solve 2 '"requests" is a quantity of the whole call: declare it Runtime or Unpinnable'
+timeout 20 "$ctl" deployment check "$tmp/d.yaml" > "$tmp/out" 2> "$tmp/err" && fail 'checked'
+grep -q 'declare it Runtime' "$tmp/err" || fail 'deployment check takes any input'
+
+# a claim about a field that is not there
+program "$runtime" <<'E'
+    return Choice(splits=M)
+E
+cat "$tmp/d.yaml" - > "$tmp/claims.yaml" <<'E'
+claims:
+  - {family: attention, field: split, reason: "r", source: "s"}
+E
+solve 2 'has no field "split"; did you mean "splits"?' "$tmp/claims.yaml"
+timeout 20 "$ctl" deployment check "$tmp/claims.yaml" > "$tmp/out" 2> "$tmp/err" && fail 'checked'
+grep -q 'did you mean "splits"?' "$tmp/err" || fail 'deployment check takes any claim'
+echo "b13-cuts: $checks checks"
