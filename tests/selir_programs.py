@@ -71,7 +71,7 @@ class Maker:
     def leaf(self, kind, inputs, consts):
         """Mostly what depends on inputs."""
         r = self.rng
-        if r.random() < 0.02:
+        if r.random() < 0.01:
             return consts()
         name = self.name(kind)
         return name if name and r.random() < 0.6 else r.choice(inputs)
@@ -160,7 +160,7 @@ class Maker:
                              f"f32({self.int(0)} / call.own)", f"(call.own / {self.int(0)})", FLOAT_KNOB))
         sub = lambda: self.float(depth - 1)  # noqa: E731
         low, four = (lambda: self.int(0)), (lambda: self.small("i"))  # noqa: E731
-        divisor = lambda: f"call.own - {r.choice(('0.5', '.125'))}" if r.random() < 0.6 else sub()  # noqa: E731
+        divisor = lambda: f"call.own - {r.choice(('0.5', '.125'))}" if r.random() < 0.4 else sub()  # noqa: E731
         op = r.choice("+-*")
         return self.pick(
             (f"float {op}", lambda: f"({sub()} {op} {sub()})"),
