@@ -44,6 +44,9 @@ VALUES = [
     ("False or 42", 0, 0, 42), ("M and K // M", 0, 5, 0), ("M or K or 7", 0, 0, 7),
     ("M or K or 0 or 9", 0, 0, 9), ("int((M == 0) or (K // M > 8))", 0, 5, 1),
     ("-M ** 2", 2, 0, -4), ("2 ** 3 ** 2", 0, 0, 512), ("int(not M == 1)", 0, 0, 1), ("-M % 4", 7, 0, 1), ("1 if M else 2 or 3", 0, 0, 2),
+    *[(f"int(K in range({r}))", 0, k, want) for r, k, want in (
+        ("-7, 99, 3", -7, 1), ("-7, 99, 3", -5, 0), ("-7, 99, 3", 2, 1), ("-7, 99, 3", 3, 0), ("-7, 99, 3", 98, 1),
+        ("8, -8, -5", -7, 1), ("8, -8, -5", -8, 0), ("8, -8, -5", 8, 1), ("8, -8, -5", 9, 0))],
     ("8 >> M + 1", 1, 0, 2), ("int(1 | M == 2)", 2, 0, 0), ("1_000 + M", 0, 0, 1000),
 ]
 
@@ -144,9 +147,43 @@ def check_unset(binary):
     return said != want
 
 
+# Bodies that give n, for all M of 0..8 and K of 0 and 3.
+BODIES = [
+    "n = 0\nfor i in (1, 2, 3, 4):\n    if i == M:\n        continue\n    n = n * 10 + i\n",
+    "n = 0\nfor i in (1, 2, 3, 4):\n    if i == M:\n        break\n    n = n * 10 + i\n",
+    "n = 0\nfor i in range(M):\n    if i & 1:\n        continue\n    if i > 4 and K:\n        break\n    n = n * 10 + i\n",
+    "n = 1\nif M > 4:\n    n = 2\n    return R(n=9)\nelse:\n    n = 3\n",
+    "n = 1\nif M > 4:\n    n = 2\nelse:\n    n = 3\n    return R(n=9)\n",
+    "n = 1\nfor i in (3, 5, 7):\n    if i > M:\n        return R(n=n + i)\n    n += i if K else 1\n",
+    "if M == 0:\n    return R(n=-1)\nn = 12 // M\n",
+    "n = max(((1, 7), (1, 8), (M, 9), (K, 5)), key=lambda p: p[0])[1]\n",
+    "n = min(((3, 7), (3, 8), (M, 9), (K, 5)), key=lambda p: p[0])[1]\n",
+    "n = 0\nfor k in sorted((M, 3, K, 2, 8), key=lambda k: k & 1):\n    n = n * 10 + k\n",
+    "n = int(all(12 // i > K for i in (M, 2, 3) if i != 0)) * 10 + int(any(i == M for i in (1, 2) if K))\n",
+    "n = (10, 20, 30)[M - 4 if 1 <= M <= 6 else 0]\n",
+]
+
+
+def check_bodies(binary):
+    bad = 0
+    for body in BODIES:
+        text = HEAD + "".join(f"    {line}\n" for line in (body + "return R(n=n)\n").splitlines())
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "program.py"
+            path.write_text(text)
+            program = selir.load(path, {}, int_bits=64)
+        inputs = [(m, k) for m in range(9) for k in (0, 3)]
+        want = [f"values n={program({'M': m, 'K': k})['n']}" for m, k in inputs]
+        said = ask(binary, [request(text), *[b"run M=%d K=%d\n" % i for i in inputs]])
+        if said[:-1] != ["ok", *want]:
+            bad += 1
+            print(text, "".join(f"{i}: CPython {w}, detent {s}\n" for i, w, s in zip(inputs, want, said[1:]) if w != s), said[0])
+    return bad
+
+
 def main():
-    bad = check_values(sys.argv[1]) + check_texts(sys.argv[1]) + check_unset(sys.argv[1])
-    print(f"{len(VALUES)} expressions, {len(TEXTS) + len(DEEP)} texts, {bad} wrong")
+    bad = check_values(sys.argv[1]) + check_bodies(sys.argv[1]) + check_texts(sys.argv[1]) + check_unset(sys.argv[1])
+    print(f"{len(VALUES)} expressions, {len(BODIES)} bodies, {len(TEXTS) + len(DEEP)} texts, {bad} wrong")
     return bad > 0
 
 

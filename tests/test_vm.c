@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "base/buf.h"
+#include "base/canon.h"
 #include "selir/emit.h"
 #include "selir/vm.h"
 
@@ -373,6 +374,26 @@ START_TEST (truncations)
 }
 END_TEST
 
+/* What reads a request's values is no part of the call. */
+START_TEST (parts)
+{
+    struct dt_buf b = { 0 };
+    struct dt_canon_value root, v;
+    const uint8_t *code;
+    size_t n;
+
+    dt_vm_free (small_vm (&b));
+    ck_assert_int_eq (dt_canon_check (b.data, b.len, &root, NULL), 0);
+    ck_assert_int_eq (dt_canon_as_bytes (dt_canon_get (root, "code"), &code, &n), 0);
+    v = dt_canon_get (root, "request"); /* the call's instructions: 'i', 8 bytes */
+    ck_assert_uint_eq (v.len, 9);
+    ck_assert_uint_lt (v.at[1], n / 16);
+    b.data[v.at + 1 - b.data] = (uint8_t)(n / 16);
+    ck_assert_int_eq (try_blob (b.data, b.len), 0);
+    dt_buf_done (&b);
+}
+END_TEST
+
 START_TEST (mutations)
 {
     static const uint8_t nasty[] = { 0, 1, 2, 0x7f, 0x80, 0xfe, 0xff };
@@ -471,6 +492,7 @@ int main (void)
     tcase_add_loop_test (tc, run_case, 0, (int)DT_ARRAY_SIZE (runs));
     tcase_add_loop_test (tc, edges, 0, DT_OP_MAX - DT_OP_ADD + 1);
     tcase_add_test (tc, truncations);
+    tcase_add_test (tc, parts);
     tcase_add_test (tc, mutations);
     tcase_add_test (tc, out_of_memory);
     tcase_add_test (tc, versions);
