@@ -254,7 +254,8 @@ tests_fuzz_fuzz_parse_LDADD = libdtselir.la
 dist_check_SCRIPTS += tests/selir_differential.sh tests/selir_refusals.sh tests/selir_edges.sh
 TESTS += tests/selir_differential.sh tests/selir_refusals.sh tests/selir_edges.sh
 EXTRA_DIST += tests/selir_differential.py tests/selir_programs.py tests/selir_statements.py \
-	tests/selir_refusals.py tests/selir_edges.py tests/mutants.sh tests/mutants.py tests/mutants.list
+	tests/selir_refusals.py tests/selir_edges.py tests/mutants.sh tests/mutants.py tests/mutants.list \
+	doc/selir-mutants.md
 if HAVE_CHECK
 check_PROGRAMS += tests/test_lex tests/test_parse tests/test_specialise
 TESTS += tests/test_lex tests/test_parse tests/test_specialise
