@@ -186,7 +186,7 @@ int dt_solution_selector (const struct dt_solution *s, size_t i, struct dt_buf *
         goto fail;
     }
     dt_solution_assignment (s, i, pin, knob);
-    if ((r = dt_simplify_bind (s->residual, pin, knob, 0, &bound, reterr)) == 0)
+    if ((r = dt_simplify_bind (s->residual, pin, knob, 1, &bound, reterr)) == 0)
         r = dt_emit (bound, &o, ret, reterr);
 fail:
     dt_graph_free (bound);

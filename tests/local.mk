@@ -301,7 +301,7 @@ endif
 # README
 dist_check_SCRIPTS += tests/readme.sh
 TESTS += tests/readme.sh
-EXTRA_DIST += README.md HACKING.md
+EXTRA_DIST += README.md HACKING.md NEWS LICENSE
 
 # selir/program_digest
 if HAVE_CHECK
@@ -332,8 +332,8 @@ TESTS += tests/programs-vllm.sh tests/deployment-new.sh
 EXTRA_DIST += tests/programs_vllm.py tests/configs/llama-3.1-70b.json tests/configs/qwen3-30b-a3b.json
 
 # keys, and stores of another version; entries of the bug log that detentctl shows
-dist_check_SCRIPTS += tests/issues/b13-cuts.sh tests/issues/b19-tables.sh
-TESTS += tests/issues/b13-cuts.sh tests/issues/b19-tables.sh
+dist_check_SCRIPTS += tests/issues/b13-cuts.sh tests/issues/b19-tables.sh tests/issues/b07-unset.sh
+TESTS += tests/issues/b13-cuts.sh tests/issues/b19-tables.sh tests/issues/b07-unset.sh
 if HAVE_CHECK
 check_PROGRAMS += tests/test_keys
 TESTS += tests/test_keys
