@@ -114,6 +114,14 @@ static void free_bytes (struct dt_backend_ctx *ctx, void *p)
     free (p);
 }
 
+static int set_bytes (struct dt_backend_ctx *ctx, void *p, int byte, size_t n,
+                      struct dt_backend_error *err)
+{
+    (void)ctx, (void)err;
+    memset (p, byte, n);
+    return 0;
+}
+
 static int fill (struct dt_backend_ctx *ctx, const struct dt_backend_call *call, uint64_t scatter,
                  void *operands, struct dt_backend_error *err)
 {
@@ -170,7 +178,7 @@ static int rows (struct dt_backend_ctx *ctx, const struct dt_backend_call *call,
 static const struct dt_backend backend = {
     .abi = DT_BACKEND_ABI, .families = &family, .n_families = 1, .open = open_ctx,
     .close = close_ctx, .identity = identity, .plan = plan, .alloc = alloc_bytes,
-    .free = free_bytes, .fill = fill, .run = run, .elapsed_ns = elapsed, .clock = "none",
+    .free = free_bytes, .set = set_bytes, .fill = fill, .run = run, .elapsed_ns = elapsed, .clock = "none",
     .read = read_out, .rows = rows,
 };
 

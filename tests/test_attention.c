@@ -271,7 +271,60 @@ START_TEST (malformed_call)
     ck_assert_uint_eq (plan.output_bytes, 0);
     job.call.family = NULL;
     ck_assert_int_eq (rig.b->plan (job.ctx, &job.call, &plan, &err), -EINVAL);
+    job.call.family = &rig.b->families[0];
+    job.call.data = DT_BACKEND_DATA_KINDS;
+    ck_assert_int_eq (rig.b->plan (job.ctx, &job.call, &plan, &err), -EINVAL);
+    ck_assert_ptr_nonnull (strstr (err.text, "no kind 3 of data"));
     rig_call_done (&job);
+}
+END_TEST
+
+/* The outputs of a decode of 96 keys and of a prefill of 8, fp32, for one kind of
+ * data and exchange. */
+enum { DECODE_VALUES = 4 * 32, PREFILL_VALUES = 8 * DECODE_VALUES };
+
+static void outputs_of (uint32_t data, uint32_t exchange,
+                        float ret[DECODE_VALUES + PREFILL_VALUES])
+{
+    static const struct rig_site site = { 32, 4, 1, 16, 0, 0, 4096, 64, 1024 };
+    static const struct rig_request both[] = { { 1, 96, 5 }, { 8, 96, 6 } };
+    struct rig_call call = { &site, { 32, 0, 16, 1 }, 2, both, 1, 1 };
+    struct rig_job job;
+
+    rig_job_init (&job, &rig, &call);
+    job.call.data = data;
+    job.call.exchange = exchange;
+    ck_assert_int_eq (rig.b->set (job.ctx, job.operands, 0x7f, job.plan.operand_bytes, NULL), 0);
+    ck_assert_int_eq (rig.b->fill (job.ctx, &job.call, 1, job.operands, NULL), 0);
+    rig_job_run (&job);
+    memcpy (ret, job.output, sizeof (float[DECODE_VALUES + PREFILL_VALUES]));
+    rig_job_done (&job);
+}
+
+/* An exchange is seen in the bits of a decode and hardly in its values, and leaves a
+ * prefill alone; cancelling data sums to about nothing. */
+START_TEST (exchanged_terms)
+{
+    static const uint32_t by[] = { 1, 2, 31 };
+    float plain[DECODE_VALUES + PREFILL_VALUES], other[DECODE_VALUES + PREFILL_VALUES];
+    float most = 0, moved = 0;
+
+    for (size_t k = 0; k < ARRAY_SIZE (by); k++) {
+        outputs_of ((uint32_t)_i, 0, plain);
+        outputs_of ((uint32_t)_i, by[k], other);
+        ck_assert (memcmp (plain, other, DECODE_VALUES * sizeof *plain) != 0);
+        ck_assert (memcmp (plain + DECODE_VALUES, other + DECODE_VALUES,
+                           PREFILL_VALUES * sizeof *plain) == 0);
+        for (size_t i = 0; i < DECODE_VALUES; i++) {
+            most = fmaxf (most, fabsf (plain[i]));
+            moved = fmaxf (moved, fabsf (plain[i] - other[i]));
+        }
+    }
+    if (_i == DT_BACKEND_CANCEL)
+        ck_assert_float_lt (most, 1e-5f);
+    else
+        ck_assert_float_gt (most, 0.1f);
+    ck_assert_float_lt (moved, _i == DT_BACKEND_SPREAD ? 1.0f : 1e-5f);
 }
 END_TEST
 
@@ -313,6 +366,7 @@ int main (void)
     tcase_add_loop_test (tc, launch, 0, (int)ARRAY_SIZE (launches));
     tcase_add_loop_test (tc, wrong_call, 0, (int)ARRAY_SIZE (wrong));
     tcase_add_test (tc, malformed_call);
+    tcase_add_loop_test (tc, exchanged_terms, 0, DT_BACKEND_DATA_KINDS);
     tcase_add_test (tc, who_computes);
     suite_add_tcase (s, tc);
     runner = srunner_create (s);

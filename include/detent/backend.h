@@ -18,7 +18,7 @@
  * the call's shape and the parameters.  Outputs are written on success only.
  *
  * Threads: `get`, `identity` and the family table may be used from any thread.
- * A context is used by one thread at a time. */
+ * A context is used by one thread at a time; several contexts may run at once. */
 #ifndef DETENT_BACKEND_H
 #define DETENT_BACKEND_H
 
@@ -31,7 +31,7 @@ extern "C" {
 
 /* Raised when a structure below changes its layout or a function its meaning.
  * A loader refuses a backend of another number. */
-#define DT_BACKEND_ABI 1u
+#define DT_BACKEND_ABI 2u
 
 /* Codes beside -errno.  The numbers are also those of base/err.h. */
 #define DT_BACKEND_EUNSUPPORTED 1010 /* legal in form, but no kernel for it    */
@@ -90,12 +90,32 @@ struct dt_backend_value {
     const int64_t *each;
 };
 
+/* What `fill` makes operands of.  The plan, the kernels and the parameters know
+ * nothing of it.  A family for which a kind says nothing takes it as RANDOM. */
+enum dt_backend_data {
+    DT_BACKEND_RANDOM, /* as an engine's might be; also what is timed            */
+    DT_BACKEND_CANCEL, /* sums nearly vanish ([v, -Pv] against [u, Pu], P a
+                        * permutation), so that what rounding did stands out in an
+                        * output of few bits                                     */
+    DT_BACKEND_SPREAD, /* terms of one sum lie more than 2^16 apart              */
+    DT_BACKEND_DATA_KINDS
+};
+
 /* One call of a family at a site.  Borrowed by every function that takes one.
  *   fact     [family.n_facts]                       in the family's order
  *   request  [n_requests * family.n_request_fields] row-major
  *   seed     [n_requests]  names the request's data: equal seed and equal
  *            request fields give equal operands in whatever batch and row
- *   param    [family.n_params]                      in the family's order */
+ *   param    [family.n_params]                      in the family's order
+ *   data     enum dt_backend_data: what `fill` writes
+ *   exchange 0, or d: `fill` exchanges the last term of every sum with the term d
+ *            before it.  The sums are then the same and their order is not, so a
+ *            check of bits must see it: the power of certificates is measured so.
+ *            Nothing but order may change: a request that has fewer terms, or whose
+ *            terms some output does not see all of, stays as it is; where an output
+ *            belongs to one term (a norm), the exchanged terms weigh 0 in data of
+ *            the kinds CANCEL and SPREAD.  `fill` of a family that has no such
+ *            exchange fails with -DT_BACKEND_EUNSUPPORTED. */
 struct dt_backend_call {
     const struct dt_backend_family *family;
     const int64_t *fact;
@@ -103,6 +123,8 @@ struct dt_backend_call {
     const int64_t *request;
     const uint64_t *seed;
     const struct dt_backend_value *param;
+    uint32_t data;
+    uint32_t exchange;
 };
 
 /* What a call needs and launches.  Sizes in bytes; a size of 0 means that none
@@ -154,10 +176,13 @@ struct dt_backend {
      * the caller's: the backend keeps none between calls. */
     void *(*alloc) (struct dt_backend_ctx *ctx, size_t bytes);
     void (*free) (struct dt_backend_ctx *ctx, void *buffer);
+    /* Set `bytes` bytes of a buffer to `byte`: what nobody wrote must not show. */
+    int (*set) (struct dt_backend_ctx *ctx, void *buffer, int byte, size_t bytes,
+                struct dt_backend_error *err);
 
     /* Write the operands of a call: keys, values, weights, page tables.
-     * Everything of request i follows from seed[i], the site's facts and the
-     * request's fields alone.  `scatter` permutes addresses only (pages, say):
+     * Everything of request i follows from seed[i], the site's facts, the
+     * request's fields, `data` and `exchange` alone.  `scatter` permutes addresses only (pages, say):
      * outputs must not depend on it.  operands: [plan.operand_bytes]. */
     int (*fill) (struct dt_backend_ctx *ctx, const struct dt_backend_call *call,
                  uint64_t scatter, void *operands, struct dt_backend_error *err);

@@ -155,6 +155,10 @@ static const struct host_family *entry_of (const struct dt_backend_call *call,
                    " or seeds", families[i].name, call->n_requests);
         return NULL;
     }
+    if (call->data >= DT_BACKEND_DATA_KINDS) {
+        host_fail (err, -EINVAL, "%s: there is no kind %u of data", families[i].name, call->data);
+        return NULL;
+    }
     return entries[i];
 }
 
@@ -226,6 +230,18 @@ static void free_buffer (struct dt_backend_ctx *ctx, void *buffer)
     free (buffer);
 }
 
+static int set_buffer (struct dt_backend_ctx *ctx, void *buffer, int byte, size_t bytes,
+                       struct dt_backend_error *err)
+{
+    (void)ctx;
+    if (bytes == 0)
+        return 0;
+    if (!buffer)
+        return host_fail (err, -EINVAL, "host: set %zu bytes of no buffer", bytes);
+    memset (buffer, byte, bytes);
+    return 0;
+}
+
 static uint64_t elapsed_ns (const struct dt_backend_ctx *ctx)
 {
     return ctx->elapsed_ns;
@@ -248,7 +264,7 @@ static const struct dt_backend backend = {
     .abi = DT_BACKEND_ABI,
     .families = families, .n_families = ARRAY_SIZE (families),
     .open = open_ctx, .close = close_ctx, .identity = identity,
-    .plan = plan, .alloc = alloc_buffer, .free = free_buffer,
+    .plan = plan, .alloc = alloc_buffer, .free = free_buffer, .set = set_buffer,
     .fill = fill, .run = run, .elapsed_ns = elapsed_ns,
     .clock = "CLOCK_MONOTONIC_RAW", .read = read_buffer, .rows = rows,
 };

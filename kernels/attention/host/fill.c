@@ -30,11 +30,22 @@ static uint64_t key_of (uint64_t seed, enum stream stream, uint64_t position, ui
     return mix64 (mix64 (x ^ position) + 0x9e3779b97f4a7c15u * (head + 1));
 }
 
+/* The power of two that scales a value: over 8 binades, or over 40. */
+static float scale_of (uint32_t h, uint32_t data)
+{
+    int by = data == DT_BACKEND_SPREAD ? (int)(h % 41) - 20 : (int)(h & 7) - 4;
+    uint32_t bits = (uint32_t)(127 + by) << 23;
+    float x;
+
+    memcpy (&x, &bits, sizeof x);
+    return x;
+}
+
 /* One vector of one head: uniform in (-1, 1).  Queries are scaled by 4, so that
  * softmax has a few heavy keys and many light ones, and the maximum moves late;
  * values spread over 8 binades with either sign, so that sums cancel and every
  * order of adding shows. */
-static void make_vector (uint64_t key, enum stream stream, size_t d, float *ret)
+static void make_vector (uint64_t key, enum stream stream, uint32_t data, size_t d, float *ret)
 {
     uint32_t a = (uint32_t)key, b = (uint32_t)(key >> 32);
     size_t i;
@@ -50,7 +61,7 @@ static void make_vector (uint64_t key, enum stream stream, size_t d, float *ret)
         if (stream == STREAM_Q)
             x *= 4.0f;
         else if (stream == STREAM_V)
-            x *= (float)(1u << (h & 7)) * 0x1p-4f;
+            x *= scale_of (h, data);
         ret[i] = x;
     }
 }
@@ -109,30 +120,60 @@ static void fill_q (void *arg, size_t thread, size_t task)
 
         for (head = 0; head < s->q_heads; head++) {
             make_vector (key_of (f->call->seed[i], STREAM_Q, position, head), STREAM_Q,
-                         s->head_dim, x);
+                         f->call->data, s->head_dim, x);
             put (s, f->operands + s->q, (token * s->q_heads + head) * s->head_dim, 1,
                  s->head_dim, x);
         }
     }
 }
 
+/* The position whose key and value stand at `position`, with the last one and the
+ * one `exchange` before it exchanged.  A prefill stays as it is: its other queries
+ * would see other keys. */
+static size_t standing_at (const struct fill *f, const int64_t *request, size_t position)
+{
+    size_t by = f->call->exchange, last = (size_t)request[ATTN_KV_LEN] - 1;
+
+    if (by == 0 || by > last || request[ATTN_QUERY_LEN] != 1)
+        return position;
+    return position == last ? last - by : position == last - by ? last : position;
+}
+
+/* Cancelling data: of each 32 positions the later 16 have the keys of the earlier
+ * ones, in another order, and their values negated; so their weights are equal and
+ * their sum vanishes but for rounding, wherever a request of whole groups ends. */
+static size_t partner_of (size_t position, float *ret_sign)
+{
+    size_t in = position % 32;
+
+    *ret_sign = in < 16 ? 1.0f : -1.0f;
+    return in < 16 ? position : position - in + (in * 5 + 3) % 16;
+}
+
 /* Keys and values of one position in one page; past the end, NaN. */
 static void fill_key (const struct fill *f, size_t request, size_t position, size_t page)
 {
     const struct attn_shape *s = f->s;
-    size_t d = s->head_dim, ps = s->page_size, in = position % ps, head, i;
+    size_t d = s->head_dim, ps = s->page_size, in = position % ps, head, i, source = position;
     size_t kv_len = (size_t)f->call->request[request * ATTN_N_FIELDS + ATTN_KV_LEN];
     uint64_t seed = f->call->seed[request];
+    float sign = 1.0f;
     float k[ATTN_MAX_HEAD_DIM], v[ATTN_MAX_HEAD_DIM];
 
     for (i = 0; i < d; i++)
         k[i] = v[i] = __builtin_nanf ("");
+    if (position < kv_len)
+        source = standing_at (f, f->call->request + request * ATTN_N_FIELDS, position);
+    if (f->call->data == DT_BACKEND_CANCEL)
+        source = partner_of (source, &sign);
     for (head = 0; head < s->kv_heads; head++) {
         size_t at = (page * s->kv_heads + head) * d * ps;
 
         if (position < kv_len) {
-            make_vector (key_of (seed, STREAM_K, position, head), STREAM_K, d, k);
-            make_vector (key_of (seed, STREAM_V, position, head), STREAM_V, d, v);
+            make_vector (key_of (seed, STREAM_K, source, head), STREAM_K, f->call->data, d, k);
+            make_vector (key_of (seed, STREAM_V, source, head), STREAM_V, f->call->data, d, v);
+            for (i = 0; i < d; i++)
+                v[i] *= sign;
         }
         put (s, f->operands + s->k, at + in, ps, d, k);
         put (s, f->operands + s->v, at + in * d, 1, d, v);
