@@ -124,7 +124,7 @@ static struct dt_trace *trace_of (const struct dt_site *site, const struct dt_bu
     s.max_query = s.token_budget = limit_of (site, "max_query");
     if (!t || dt_requests_parse ("azure-csv", log->data, log->len, 0, &requests, &err) < 0
         || dt_trace_add_site (t, "attention", "decoder", 1, &err) < 0
-        || dt_schedule (&requests, &s, t, 0, &err) < 0)
+        || dt_schedule (&requests, &s, t, NULL, &err) < 0)
         die (err.text);
     dt_requests_done (&requests);
     return t;

@@ -14,7 +14,7 @@
 
 static const struct dt_ctl_option options[] = {
     { "format", 0, "FORMAT", "of FILE: azure-csv or mooncake-jsonl" },
-    { "deployment", 0, "FILE", "deployment (YAML) whose limits and attention sites to use" },
+    { "deployment", 0, "FILE", "deployment (YAML) whose limits and sites to use" },
     { "output", 'o', "FILE", "the trace to write (.dtrace)" },
     { "requests", 0, "N", "read the first N requests of the log only" },
     { "steps", 0, "N", "stop after N steps of the engine" },
@@ -136,43 +136,64 @@ static int set_limits (struct import *m, struct dt_err *reterr)
     return 0;
 }
 
-/* dt_schedule adds its own options behind this; each site's run is the same. */
-static int schedule (struct import *m, size_t site, struct dt_err *reterr)
+/* A fact or limit that is a positive whole number, else 0. */
+static int64_t positive (const struct dt_fact *f)
 {
+    return f && (f->kind == DT_FACT_INT || f->kind == DT_FACT_BOOL) && f->i > 0 ? f->i : 0;
+}
+
+/* Bytes of an element: element_bytes, else 4 where bf16 is stated to be false. */
+static int64_t element_bytes (const struct dt_site *s)
+{
+    const struct dt_fact *bf16 = dt_site_fact (s, "bf16");
+    int64_t stated = positive (dt_site_fact (s, "element_bytes"));
+
+    return stated ? stated : bf16 && bf16->kind == DT_FACT_BOOL && !bf16->i ? 4 : 2;
+}
+
+static struct dt_step_facts step_facts (const struct dt_site *s)
+{
+    struct dt_step_facts f = { .row_bytes = positive (dt_site_fact (s, "row_bytes")),
+                               .experts = positive (dt_site_fact (s, "experts")),
+                               .top_k = positive (dt_site_fact (s, "top_k")),
+                               .graph_max_batch = positive (dt_site_fact (s, "graph_max_batch")) };
+    int64_t hidden = positive (dt_site_fact (s, "hidden"));
+
+    if (!f.row_bytes && hidden <= DT_LOG_MAX_TOKENS)
+        f.row_bytes = hidden * element_bytes (s);
+    return f;
+}
+
+static int add_sites (struct import *m, struct dt_step_facts *facts, struct dt_err *reterr)
+{
+    for (size_t i = 0; i < m->deployment->n_sites; i++) {
+        const struct dt_site *s = &m->deployment->site[i];
+        int at = dt_trace_add_site (m->trace, s->family, s->site, s->calls_per_step, reterr);
+
+        if (at < 0)
+            return at;
+        facts[at] = step_facts (s);
+    }
+    return 0;
+}
+
+/* dt_schedule adds its own options behind this. */
+static int fill (struct import *m, struct dt_err *reterr)
+{
+    struct dt_step_facts *facts = dt_calloc (m->deployment->n_sites, sizeof *facts);
     char text[64];
     int r;
 
-    snprintf (text, sizeof text, "requests=%zu", m->requests.n);
-    if ((r = dt_trace_text (&m->trace->options, text, reterr)) < 0)
-        return r;
-    return dt_schedule (&m->requests, &m->scheduler, m->trace, site, reterr);
-}
-
-static int fill (struct import *m, struct dt_err *reterr)
-{
-    size_t sites = 0;
-    int r, at;
-
     m->trace->source_digest = dt_digest_of ("log", m->log.data, m->log.len);
-    if ((r = set_texts (m, reterr)) < 0 || (r = set_limits (m, reterr)) < 0)
-        return r;
-    for (size_t i = 0; i < m->deployment->n_sites; i++) {
-        const struct dt_site *s = &m->deployment->site[i];
-
-        if (strcmp (s->family, "attention"))
-            continue;
-        if ((at = dt_trace_add_site (m->trace, s->family, s->site, s->calls_per_step, reterr)) < 0)
-            return at;
-        if ((r = schedule (m, (size_t)at, reterr)) < 0)
-            return r;
-        sites++;
-    }
-    if (sites == 0)
-        return dt_err_set (reterr, -DT_EINPUT,
-                           "deployment %s has no attention site, and a request log tells nothing "
-                           "of other families",
-                           m->deployment->name);
-    return 0;
+    snprintf (text, sizeof text, "requests=%zu", m->requests.n);
+    if (!facts)
+        r = dt_err_nomem (reterr);
+    else if ((r = set_texts (m, reterr)) == 0 && (r = set_limits (m, reterr)) == 0
+             && (r = add_sites (m, facts, reterr)) == 0
+             && (r = dt_trace_text (&m->trace->options, text, reterr)) == 0)
+        r = dt_schedule (&m->requests, &m->scheduler, m->trace, facts, reterr);
+    dt_free (facts);
+    return r;
 }
 
 static int read_deployment (const char *path, struct dt_deployment **ret, struct dt_err *reterr)

@@ -22,7 +22,7 @@ int main (int argc, char **argv)
                                 &requests, &err) < 0
           || dt_trace_text (&t->deployment, "host-small", &err) < 0
           || dt_trace_add_site (t, "attention", "decoder", 4, &err) < 0
-          || dt_schedule (&requests, &s, t, 0, &err) < 0 || dt_trace_encode (t, &out, &err) < 0
+          || dt_schedule (&requests, &s, t, NULL, &err) < 0 || dt_trace_encode (t, &out, &err) < 0
           || dt_file_replace (argv[2], out.data, out.len, 0600, &err) < 0;
     if (bad)
         fprintf (stderr, "make_trace: %s\n", err.text);

@@ -30,7 +30,7 @@ static struct dt_trace *run (const struct dt_requests *log, const struct dt_sche
     int site = dt_trace_add_site (t, "attention", "decoder", 1, &err);
 
     ck_assert_int_ge (site, 0);
-    ck_assert_msg (dt_schedule (log, s, t, (size_t)site, &err) == 0, "%s", err.text);
+    ck_assert_msg (dt_schedule (log, s, t, NULL, &err) == 0, "%s", err.text);
     return t;
 }
 
@@ -300,22 +300,105 @@ START_TEST (refused)
     struct dt_log_request request[] = { { 0, 7, 2, NULL, 0 } };
     struct dt_requests log = { request, 1, 0, NULL }, none = { 0 };
     struct dt_scheduler good = dt_scheduler_default (), s;
-    struct dt_trace *t = dt_trace_new ();
+    struct dt_trace *t = dt_trace_new (), *bare = dt_trace_new ();
 
     ck_assert_int_eq (dt_trace_add_site (t, "attention", "d", 1, NULL), 0);
-    ck_assert_int_eq (dt_schedule (&none, &good, t, 0, NULL), -DT_EINPUT);
-    ck_assert_int_eq (dt_schedule (&log, &good, t, 1, NULL), -DT_EINPUT);
+    ck_assert_int_eq (dt_schedule (&none, &good, t, NULL, NULL), -DT_EINPUT);
+    ck_assert_int_eq (dt_schedule (&log, &good, bare, NULL, NULL), -DT_EINPUT);
     s = good, s.max_batch = 0;
-    ck_assert_int_eq (dt_schedule (&log, &s, t, 0, NULL), -DT_EINPUT);
+    ck_assert_int_eq (dt_schedule (&log, &s, t, NULL, NULL), -DT_EINPUT);
     s = good, s.max_context = 1;
-    ck_assert_int_eq (dt_schedule (&log, &s, t, 0, NULL), -DT_EINPUT);
+    ck_assert_int_eq (dt_schedule (&log, &s, t, NULL, NULL), -DT_EINPUT);
     s = good, s.token_budget = 31;
-    ck_assert_int_eq (dt_schedule (&log, &s, t, 0, NULL), -DT_EINPUT);
+    ck_assert_int_eq (dt_schedule (&log, &s, t, NULL, NULL), -DT_EINPUT);
     s = good, s.step_base_s = -1;
-    ck_assert_int_eq (dt_schedule (&log, &s, t, 0, NULL), -DT_EINPUT);
+    ck_assert_int_eq (dt_schedule (&log, &s, t, NULL, NULL), -DT_EINPUT);
     s = good, s.prefix_cache_blocks = 1;
-    ck_assert_int_eq (dt_schedule (&log, &s, t, 0, NULL), -DT_EINPUT);
+    ck_assert_int_eq (dt_schedule (&log, &s, t, NULL, NULL), -DT_EINPUT);
     dt_trace_free (t);
+    dt_trace_free (bare);
+}
+END_TEST
+
+/* A family whose site needs a fact that is not stated. */
+START_TEST (fact_needed)
+{
+    struct dt_log_request request[] = { { 0, 7, 2, NULL, 0 } };
+    struct dt_requests log = { request, 1, 0, NULL };
+    struct dt_scheduler s = dt_scheduler_default ();
+    struct dt_step_facts facts[] = { { 0 }, { .experts = 4, .top_k = 5 } };
+    const char *family = _i ? "moe" : "allreduce";
+    struct dt_err err = { "" };
+    struct dt_trace *t = dt_trace_new ();
+
+    ck_assert_int_eq (dt_trace_add_site (t, family, "the site", 1, NULL), 0);
+    ck_assert_int_eq (dt_schedule (&log, &s, t, NULL, &err), -DT_EINPUT);
+    ck_assert_ptr_nonnull (strstr (err.text, "the site"));
+    ck_assert_int_eq (dt_schedule (&log, &s, t, &facts[_i], &err), -DT_EINPUT);
+    dt_trace_free (t);
+}
+END_TEST
+
+static int64_t column (const struct dt_trace_site *s, size_t i, size_t field, int64_t *ret_most)
+{
+    struct dt_call c = dt_trace_call_get (s, i);
+    int64_t sum = 0;
+
+    *ret_most = 0;
+    for (size_t k = 0; k < c.n_requests; k++) {
+        int64_t v = c.request[k * s->schema->n_fields + field];
+
+        sum += v;
+        *ret_most = v > *ret_most ? v : *ret_most;
+    }
+    return sum;
+}
+
+/* Each step makes one call at each site, of the step's tokens. */
+START_TEST (families)
+{
+    enum { ATTENTION, GEMM, ROWWISE, ALLREDUCE, MOE, SITES };
+    static const char *const family[SITES] = { "attention", "gemm", "rowwise", "allreduce", "moe" };
+    struct dt_step_facts facts[SITES] = { [ALLREDUCE] = { .row_bytes = 96, .graph_max_batch = 8 },
+                                          [MOE] = { .experts = 16, .top_k = 3 } };
+    struct dt_scheduler s = dt_scheduler_default ();
+    struct dt_trace *t = dt_trace_new ();
+    uint64_t calls[SITES] = { 0 };
+    int64_t tokens[SITES] = { 0 }, most, captured = 0;
+    struct dt_requests log;
+
+    read_log ("azure-csv", "azure_conv_sample.csv", &log);
+    for (int i = 0; i < SITES; i++)
+        ck_assert_int_eq (dt_trace_add_site (t, family[i], "s", 1, NULL), i);
+    s.max_steps = 2000;
+    ck_assert_int_eq (dt_schedule (&log, &s, t, facts, NULL), 0);
+    for (int i = 0; i < SITES; i++)
+        for (size_t k = 0; k < t->site[i].n_calls; k++) {
+            const struct dt_trace_call *c = &t->site[i].call[k];
+
+            calls[i] += c->count;
+            tokens[i] += (int64_t)c->count * column (&t->site[i], k, 0, &most);
+            ck_assert_int_eq (c->synthetic, i == MOE);
+            if (i == ALLREDUCE && t->site[i].field[2 * c->at + 1]) {
+                ck_assert (most == 96 && c->n_requests <= 8);
+                captured += (int64_t)c->count;
+            }
+            if (i == MOE) {
+                int64_t sum = column (&t->site[i], k, 0, &most);
+
+                ck_assert_uint_eq (c->n_requests, 16);
+                ck_assert_int_eq (column (&t->site[i], k, 1, &most), 3 * sum);
+                ck_assert_int_le (most, sum); /* an expert has a token once */
+            }
+        }
+    for (int i = 0; i < SITES; i++) {
+        ck_assert_uint_eq (calls[i], s.max_steps);
+        ck_assert_int_eq (tokens[i], tokens[GEMM] * (i == ALLREDUCE ? 96 : 1));
+    }
+    ck_assert (captured > 0 && captured < 2000);
+    ck_assert_uint_lt (4 * t->site[GEMM].n_calls, t->site[ATTENTION].n_calls);
+    dt_trace_free (t);
+    dt_requests_done (&log);
 }
 END_TEST
 
@@ -329,11 +412,13 @@ START_TEST (no_memory)
     s.prefix_cache_blocks = 4;
     for (size_t n = 0;; n++) {
         struct dt_trace *t = dt_trace_new ();
+        struct dt_step_facts facts[] = { { 0 }, { .experts = 3, .top_k = 3 } };
         int r;
 
         ck_assert_int_eq (dt_trace_add_site (t, "attention", "d", 1, NULL), 0);
+        ck_assert_int_eq (dt_trace_add_site (t, "moe", "e", 1, NULL), 1);
         dt_mem_fail_after (n);
-        r = dt_schedule (&log, &s, t, 0, NULL);
+        r = dt_schedule (&log, &s, t, facts, NULL);
         dt_trace_free (t);
         if (!dt_mem_fail_hit ()) {
             ck_assert_int_eq (r, 0);
@@ -359,6 +444,8 @@ int main (void)
     tcase_add_loop_test (tc, prefix, 0, DT_ARRAY_SIZE (prefixes));
     tcase_add_test (tc, max_steps);
     tcase_add_test (tc, refused);
+    tcase_add_loop_test (tc, fact_needed, 0, 2);
+    tcase_add_test (tc, families);
     tcase_add_test (tc, no_memory);
     suite_add_tcase (s, tc);
     sr = srunner_create (s);

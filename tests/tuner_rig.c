@@ -29,7 +29,7 @@ static void make_trace (struct tuner_rig *rig)
     ck_assert_int_eq (dt_requests_parse ("azure-csv", b.data, b.len, 60, &log, &err), 0);
     rig->trace = dt_trace_new ();
     ck_assert_int_eq (dt_trace_add_site (rig->trace, "attention", "decoder", 4, &err), 0);
-    ck_assert_msg (dt_schedule (&log, &s, rig->trace, 0, &err) == 0, "%s", err.text);
+    ck_assert_msg (dt_schedule (&log, &s, rig->trace, NULL, &err) == 0, "%s", err.text);
     dt_requests_done (&log);
     dt_buf_done (&b);
 }

@@ -61,13 +61,22 @@ struct dt_scheduler {
  * 0.09 ms.  At the rates of the public logs (5 requests/s) batches form. */
 struct dt_scheduler dt_scheduler_default (void);
 
-/* Run the requests through the scheduler and append each step's call to site
- * `site` of the trace (family attention); request ids are indices into the log.
- * Calls are marked synthetic = 0: the lengths are the log's, the batching is the
- * model's, which provenance says: the scheduler is written to the trace's options
+/* What a site's calls depend on beside a step's tokens; 0: not stated. */
+struct dt_step_facts {
+    int64_t row_bytes;       /* allreduce: of one token                            */
+    int64_t experts, top_k;  /* moe: experts of this rank; experts of one token    */
+    int64_t graph_max_batch; /* allreduce: largest batch that CUDA graphs hold     */
+};
+
+/* Run the requests through the scheduler and append each step's call to every site of
+ * the trace; trace/step.h says what a family's call holds.  Request ids are indices
+ * into the log.  facts: [t->n_sites], or NULL if no site needs any.
+ * Calls are marked synthetic = 0 except moe's: the lengths are the log's, the batching
+ * is the model's, which provenance says: the scheduler is written to the trace's options
  * and limits.  On failure the trace may hold part of the calls.
- *   -DT_EINPUT  no requests, not an attention site, or a scheduler that cannot run */
+ *   -DT_EINPUT  no requests, no sites, a fact that is not stated, or a scheduler that
+ *               cannot run */
 int dt_schedule (const struct dt_requests *r, const struct dt_scheduler *s,
-                 struct dt_trace *t, size_t site, struct dt_err *reterr);
+                 struct dt_trace *t, const struct dt_step_facts *facts, struct dt_err *reterr);
 
 #endif

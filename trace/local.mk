@@ -16,7 +16,8 @@ libdttrace_la_SOURCES = \
 	trace/log.h \
 	trace/mooncake.c \
 	trace/prefix.c trace/prefix.h \
-	trace/schedule.c
+	trace/schedule.c \
+	trace/step.c trace/step.h
 libdttrace_la_CFLAGS = $(AM_CFLAGS) $(JANSSON_CFLAGS)
 libdttrace_la_LIBADD = libdtcalls.la $(JANSSON_LIBS) -lm
 

@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "trace/import.h"
 #include "trace/prefix.h"
+#include "trace/step.h"
 
 /* An admitted request. */
 struct running {
@@ -24,8 +25,8 @@ struct engine {
     size_t next;              /* first request of the log not admitted */
     double now_s;
     int64_t budget;           /* tokens left in this step */
-    int64_t *field;           /* [max_batch * 2] the call at hand */
-    uint64_t *id;             /* [max_batch] */
+    struct dt_step *step;
+    struct dt_step_row *row;  /* [max_batch] the step at hand */
 };
 
 struct dt_scheduler dt_scheduler_default (void)
@@ -41,14 +42,14 @@ struct dt_scheduler dt_scheduler_default (void)
 }
 
 static int check (const struct dt_requests *r, const struct dt_scheduler *s,
-                  const struct dt_trace *t, size_t site, struct dt_err *reterr)
+                  const struct dt_trace *t, struct dt_err *reterr)
 {
     const char *why = NULL;
 
     if (r->n == 0)
         why = "no requests";
-    else if (site >= t->n_sites || strcmp (t->site[site].family, "attention") != 0)
-        why = "not an attention site";
+    else if (t->n_sites == 0)
+        why = "no sites";
     else if (s->max_batch < 1 || s->max_batch > DT_TRACE_MAX_REQUESTS)
         why = "max_batch is out of range (1 to 65536)";
     else if (s->max_context < 2 || s->max_query < 1)
@@ -118,21 +119,18 @@ static void plan (struct engine *e)
     }
 }
 
-/* The step's call into the trace. */
-static int record (struct engine *e, struct dt_trace *t, size_t site, struct dt_err *reterr)
+/* The step's calls into the trace. */
+static int record (struct engine *e, struct dt_err *reterr)
 {
-    struct dt_call call = { 0, e->field };
+    size_t n = 0;
 
     for (size_t k = 0; k < e->n_run; k++) {
         const struct running *run = &e->run[k];
 
-        if (run->query == 0)
-            continue;
-        e->field[2 * call.n_requests] = run->query;
-        e->field[2 * call.n_requests + 1] = run->computed + run->query;
-        e->id[call.n_requests++] = run->i;
+        if (run->query)
+            e->row[n++] = (struct dt_step_row){ run->i, run->query, run->computed + run->query };
     }
-    return dt_trace_add_call (t, site, 1, 0, &call, e->id, reterr);
+    return dt_step_add (e->step, e->row, n, reterr);
 }
 
 /* The step has run: time passes, tokens are there, finished requests leave. */
@@ -154,7 +152,7 @@ static void advance (struct engine *e)
     e->n_run = left;
 }
 
-static int run_all (struct engine *e, struct dt_trace *t, size_t site, struct dt_err *reterr)
+static int run_all (struct engine *e, struct dt_err *reterr)
 {
     int r;
 
@@ -164,7 +162,7 @@ static int run_all (struct engine *e, struct dt_trace *t, size_t site, struct dt
         if (e->n_run == 0 && e->log->request[e->next].arrival_s > e->now_s)
             e->now_s = e->log->request[e->next].arrival_s;
         plan (e);
-        if ((r = record (e, t, site, reterr)) < 0)
+        if ((r = record (e, reterr)) < 0)
             return r;
         advance (e);
     }
@@ -191,29 +189,30 @@ static int describe (const struct dt_scheduler *s, struct dt_trace *t, struct dt
 }
 
 int dt_schedule (const struct dt_requests *r, const struct dt_scheduler *s, struct dt_trace *t,
-                 size_t site, struct dt_err *reterr)
+                 const struct dt_step_facts *facts, struct dt_err *reterr)
 {
     struct engine e = { .log = r, .s = s };
     int ret;
 
-    if ((ret = check (r, s, t, site, reterr)) < 0)
+    if ((ret = check (r, s, t, reterr)) < 0)
         return ret;
     e.run = dt_calloc ((size_t)s->max_batch, sizeof *e.run);
-    e.field = dt_calloc ((size_t)s->max_batch, 2 * sizeof *e.field);
-    e.id = dt_calloc ((size_t)s->max_batch, sizeof *e.id);
-    if (!e.run || !e.field || !e.id) {
+    e.row = dt_calloc ((size_t)s->max_batch, sizeof *e.row);
+    if (!e.run || !e.row) {
         ret = dt_err_nomem (reterr);
         goto fail;
     }
-    if (s->prefix_cache_blocks &&
-        (ret = dt_prefix_new (r, s->prefix_cache_blocks, &e.prefix, reterr)) < 0)
+    if ((ret = dt_step_new (t, facts, (size_t)s->max_batch, (size_t)s->token_budget, &e.step,
+                            reterr)) < 0
+        || (s->prefix_cache_blocks
+            && (ret = dt_prefix_new (r, s->prefix_cache_blocks, &e.prefix, reterr)) < 0))
         goto fail;
-    if ((ret = run_all (&e, t, site, reterr)) == 0)
+    if ((ret = run_all (&e, reterr)) == 0)
         ret = describe (s, t, reterr);
 fail:
     dt_prefix_free (e.prefix);
+    dt_step_free (e.step);
     dt_free (e.run);
-    dt_free (e.field);
-    dt_free (e.id);
+    dt_free (e.row);
     return ret;
 }

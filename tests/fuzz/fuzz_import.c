@@ -19,7 +19,7 @@ int LLVMFuzzerTestOneInput (const uint8_t *data, size_t n)
     s.prefix_cache_blocks = r.block_tokens ? 16 : 0;
     t = dt_trace_new ();
     if (t && dt_trace_add_site (t, "attention", "x", 1, NULL) == 0)
-        dt_schedule (&r, &s, t, 0, NULL);
+        dt_schedule (&r, &s, t, NULL, NULL);
     dt_trace_free (t);
     dt_requests_done (&r);
     return 0;
