@@ -5,39 +5,13 @@
 set -eu
 top_builddir=${top_builddir:-$(pwd)}
 top_srcdir=${top_srcdir:-.}
-export top_builddir
+export top_builddir top_srcdir
 rounds=${1:-50}
 CK_RUN_CASE=kill DETENT_KILL_ROUNDS=$rounds "$top_builddir/tests/test_kill"
 
-ctl=$top_builddir/detentctl/detentctl
-tmp=$(mktemp -d "${TMPDIR:-/tmp}/dt.XXXXXX")
-daemon=
-finish ()
-{
-    status=$?
-    [ -z "$daemon" ] || kill -9 "$daemon" 2>/dev/null || true
-    rm -rf "$tmp"
-    exit "$status"
-}
-trap finish EXIT
-DETENT_ENDPOINT=ipc://$tmp/run/detentd.sock
-DETENT_PROGRAMS=$top_srcdir/programs/detent
-export DETENT_ENDPOINT DETENT_PROGRAMS
+. "$top_srcdir/tests/daemon.sh"
 host=$top_srcdir/deployments/host-small.yaml
 fail () { echo "FAIL: round $round: $*"; tail -20 "$tmp/log"; exit 1; }
-start ()
-{
-    "$top_builddir/detentd/detentd" --state-dir "$tmp/state" --runtime-dir "$tmp/run" \
-        --backend-dir "$top_builddir/.libs" --profiler "$top_builddir/detent-profiler" \
-        --foreground >> "$tmp/log" 2>&1 &
-    daemon=$!
-    tries=0
-    until "$ctl" status > /dev/null 2>&1; do
-        tries=$((tries + 1))
-        kill -0 "$daemon" 2>/dev/null && [ "$tries" -lt 100 ] || fail 'detentd does not start'
-        sleep 0.1
-    done
-}
 # SIGKILL within about 0.3 s
 kill_soon ()
 {
@@ -51,10 +25,9 @@ ended ()
     wait "$daemon" 2>/dev/null || true
 }
 
-mkdir -m 700 "$tmp/state" "$tmp/run"
 : > "$tmp/acknowledged"
 round=0
-start
+daemon_start
 "$ctl" solve "$host" > /dev/null
 serial=1
 while [ "$round" -lt "$rounds" ]; do
@@ -69,7 +42,7 @@ while [ "$round" -lt "$rounds" ]; do
         serial=$((serial + 1))
     done
     ended
-    start
+    daemon_start
     "$ctl" trace list --json > "$tmp/list"
     while read -r workload; do
         grep -q "\"$workload\"" "$tmp/list" || fail "the trace of $workload is lost"
@@ -83,7 +56,7 @@ while [ "$round" -lt "$rounds" ]; do
     "$ctl" --timeout 2 tune --deployment host-small --workload "$workload" --budget 2 \
         --max-calls 4 > /dev/null 2>&1 || true
     ended
-    start
+    daemon_start
     "$ctl" jobs --json > "$tmp/jobs"
     ! grep -q '"running"\|"queued"' "$tmp/jobs" || fail 'a job of a dead daemon still runs'
 done

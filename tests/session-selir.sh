@@ -3,24 +3,8 @@
 # values it finds are CPython's, a refusal has its place and code and is the one that
 # `solve --offline` gives, and nothing of it is stored.
 set -eu
-ctl=$top_builddir/detentctl/detentctl
-tmp=$(mktemp -d "${TMPDIR:-/tmp}/dt.XXXXXX")
-daemon=
-finish ()
-{
-    status=$?
-    if [ -n "$daemon" ]; then
-        kill "$daemon" 2>/dev/null || true
-        wait "$daemon" 2>/dev/null || true
-    fi
-    rm -rf "$tmp"
-    exit "$status"
-}
-trap finish EXIT
-mkdir -m 700 "$tmp/state" "$tmp/run"
-DETENT_ENDPOINT=ipc://$tmp/run/detentd.sock
+. "$top_srcdir/tests/daemon.sh"
 DETENT_PROGRAMS=$tmp
-export DETENT_ENDPOINT DETENT_PROGRAMS
 checks=0
 fail ()
 {
@@ -95,16 +79,7 @@ refused ()
     [ "$(solutions)" = "$before" ] || fail "something was stored"
 }
 
-"$top_builddir/detentd/detentd" --state-dir "$tmp/state" --runtime-dir "$tmp/run" \
-    --backend-dir "$top_builddir/.libs" --profiler "$top_builddir/detent-profiler" \
-    --foreground > "$tmp/log" 2>&1 &
-daemon=$!
-tries=0
-until "$ctl" status >/dev/null 2>&1; do
-    tries=$((tries + 1))
-    kill -0 "$daemon" 2>/dev/null && [ "$tries" -lt 100 ] || fail "detentd does not start"
-    sleep 0.1
-done
+daemon_start
 
 # --- floors, chains, short circuits, precedence
 values '(1, 128, 300, 301)' '(M - 300) // 128' '-3 -2 0'
@@ -148,7 +123,5 @@ refused 2 'p.py:11:20: '
 program 'range(1, 9)' 'return R(x=0777)'
 refused 2 'p.py:11:16: an int that starts with 0'
 
-kill "$daemon"
-wait "$daemon" || fail "detentd: exit $?"
-daemon=
+daemon_stop
 echo "session-selir: $checks checks"

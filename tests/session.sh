@@ -3,25 +3,8 @@
 # submit, solve, pins, tune, jobs, commit, log, show, fetch, status.  Then bad input,
 # during which nothing changes.
 set -eu
-ctl=$top_builddir/detentctl/detentctl
-tmp=$(mktemp -d "${TMPDIR:-/tmp}/dt.XXXXXX")
-daemon=
-finish ()
-{
-    status=$?
-    if [ -n "$daemon" ]; then
-        kill "$daemon" 2>/dev/null || true
-        wait "$daemon" 2>/dev/null || true
-    fi
-    rm -rf "$tmp"
-    exit "$status"
-}
-trap finish EXIT
-mkdir -m 700 "$tmp/state" "$tmp/run"
-DETENT_ENDPOINT=ipc://$tmp/run/detentd.sock
-DETENT_PROGRAMS=$top_srcdir/programs/detent
-DETENT_AUTHOR=tester
-export DETENT_ENDPOINT DETENT_PROGRAMS DETENT_AUTHOR
+. "$top_srcdir/tests/daemon.sh"
+export DETENT_AUTHOR=tester
 host=$top_srcdir/deployments/host-small.yaml
 for_both='--deployment host-small --workload chat'
 checks=0
@@ -58,16 +41,7 @@ json () # PYTHON over o; prints what it prints
 }
 has () { grep -q -e "$1" "$tmp/out" || fail "no '$1'"; checks=$((checks + 1)); }
 
-"$top_builddir/detentd/detentd" --state-dir "$tmp/state" --runtime-dir "$tmp/run" \
-    --backend-dir "$top_builddir/.libs" --profiler "$top_builddir/detent-profiler" \
-    --foreground > "$tmp/log" 2>&1 &
-daemon=$!
-tries=0
-until "$ctl" status >/dev/null 2>&1; do
-    tries=$((tries + 1))
-    kill -0 "$daemon" 2>/dev/null && [ "$tries" -lt 100 ] || fail "detentd does not start"
-    sleep 0.1
-done
+daemon_start
 
 # --- before anything is there
 code 0 log
@@ -236,8 +210,6 @@ refused 4 pins nowhere
 state > "$tmp/after"
 diff "$tmp/before" "$tmp/after" || fail "bad input changed something"
 
-kill "$daemon"
-wait "$daemon" || fail "detentd: exit $?"
-daemon=
+daemon_stop
 refused 3 status
 echo "session: $checks checks"

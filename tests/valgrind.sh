@@ -4,26 +4,8 @@
 set -eu
 command -v valgrind >/dev/null || { echo "valgrind is not there"; exit 77; }
 [ -z "${SANITIZERS-}" ] || { echo "a sanitized build does not run under valgrind"; exit 77; }
-ctl=$top_builddir/detentctl/detentctl
-libtool=$top_builddir/libtool
-tmp=$(mktemp -d "${TMPDIR:-/tmp}/dt.XXXXXX")
-daemon=
-finish ()
-{
-    status=$?
-    if [ -n "$daemon" ]; then
-        kill "$daemon" 2>/dev/null || true
-        wait "$daemon" 2>/dev/null || true
-    fi
-    rm -rf "$tmp"
-    exit "$status"
-}
-trap finish EXIT
-mkdir -m 700 "$tmp/state" "$tmp/run"
-DETENT_ENDPOINT=ipc://$tmp/run/detentd.sock
-DETENT_PROGRAMS=$top_srcdir/programs/detent
-DETENT_AUTHOR=tester
-export DETENT_ENDPOINT DETENT_PROGRAMS DETENT_AUTHOR
+. "$top_srcdir/tests/daemon.sh"
+export DETENT_AUTHOR=tester
 host=$top_srcdir/deployments/host-small.yaml
 for_both='--deployment host-small --workload chat'
 
@@ -42,18 +24,8 @@ code () # CODE ARGUMENT...
     [ "$got" -eq "$want" ] || fail "detentctl $*: exit $got, not $want"
 }
 
-"$libtool" --mode=execute valgrind --quiet --error-exitcode=99 --leak-check=full \
-    --show-leak-kinds=definite,indirect --errors-for-leak-kinds=definite,indirect \
-    "$top_builddir/detentd/detentd" --state-dir "$tmp/state" --runtime-dir "$tmp/run" \
-    --backend-dir "$top_builddir/.libs" --profiler "$top_builddir/detent-profiler" \
-    --foreground >"$tmp/log" 2>&1 &
-daemon=$!
-tries=0
-until "$ctl" --timeout 5 status >/dev/null 2>&1; do
-    tries=$((tries + 1))
-    kill -0 "$daemon" 2>/dev/null && [ "$tries" -lt 300 ] || fail "detentd does not start"
-    sleep 0.2
-done
+daemon_start "$top_builddir/libtool" --mode=execute valgrind --quiet --error-exitcode=99 \
+    --leak-check=full --show-leak-kinds=definite,indirect --errors-for-leak-kinds=definite,indirect
 
 code 0 trace import "$top_srcdir/trace/samples/azure_conv_sample.csv" --format azure-csv \
     --deployment "$host" --requests 30 -o "$tmp/chat.dtrace"
@@ -79,9 +51,5 @@ sed 's/^name: .*/name: bad/' "$host" > "$tmp/bad/bad.yaml"
 sed 's/block_n = 128/block_n = nothing/' "$DETENT_PROGRAMS/attention.py" > "$tmp/bad/attention.py"
 code 2 solve "$tmp/bad/bad.yaml"
 
-kill "$daemon"
-got=0
-wait "$daemon" || got=$?
-daemon=
-[ "$got" -eq 0 ] || fail "detentd under valgrind: exit $got"
+daemon_stop
 ! grep -q '^==' "$tmp/log" || fail "valgrind has something to say"
