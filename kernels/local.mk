@@ -1,6 +1,8 @@
 # kernels/: one plugin per backend, detent-backend-NAME.so.
 host_backend_sources = \
 	kernels/host/backend.c kernels/host/host.h \
+	kernels/host/call.c kernels/host/call.h \
+	kernels/host/lanes.h kernels/host/seed.h \
 	kernels/host/pool.c kernels/host/pool.h \
 	kernels/attention/host/attention.c kernels/attention/host/attention.h \
 	kernels/attention/host/fill.c \

@@ -66,4 +66,13 @@ static inline size_t host_align (size_t at)
 {
     return at > SIZE_MAX - HOST_ALIGN ? SIZE_MAX : (at + HOST_ALIGN - 1) / HOST_ALIGN * HOST_ALIGN;
 }
+
+/* Move '*at' past an array of n elements of 'size' bytes, and return its start. */
+static inline size_t host_place (size_t *at, size_t n, size_t size)
+{
+    size_t start = host_align (*at);
+
+    *at = host_add (start, host_mul (n, size));
+    return start;
+}
 #endif

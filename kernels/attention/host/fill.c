@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kernels/host/seed.h"
+
 enum stream { STREAM_Q = 1, STREAM_K, STREAM_V, STREAM_PAGES };
 
 /* Pages or tokens that one task writes. */
@@ -16,29 +18,10 @@ struct fill {
     char *operands;
 };
 
-static uint64_t mix64 (uint64_t x)
-{
-    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
-    x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
-    return x ^ (x >> 31);
-}
-
-static uint64_t key_of (uint64_t seed, enum stream stream, uint64_t position, uint64_t head)
-{
-    uint64_t x = mix64 (seed + 0x9e3779b97f4a7c15u * stream);
-
-    return mix64 (mix64 (x ^ position) + 0x9e3779b97f4a7c15u * (head + 1));
-}
-
 /* The power of two that scales a value: over 8 binades, or over 40. */
 static float scale_of (uint32_t h, uint32_t data)
 {
-    int by = data == DT_BACKEND_SPREAD ? (int)(h % 41) - 20 : (int)(h & 7) - 4;
-    uint32_t bits = (uint32_t)(127 + by) << 23;
-    float x;
-
-    memcpy (&x, &bits, sizeof x);
-    return x;
+    return seed_power (data == DT_BACKEND_SPREAD ? (int)(h % 41) - 20 : (int)(h & 7) - 4);
 }
 
 /* One vector of one head: uniform in (-1, 1).  Queries are scaled by 4, so that
@@ -47,17 +30,12 @@ static float scale_of (uint32_t h, uint32_t data)
  * order of adding shows. */
 static void make_vector (uint64_t key, enum stream stream, uint32_t data, size_t d, float *ret)
 {
-    uint32_t a = (uint32_t)key, b = (uint32_t)(key >> 32);
     size_t i;
 
     for (i = 0; i < d; i++) {
-        uint32_t h = a + (uint32_t)i * 0x9e3779b9u;
-        float x;
+        uint32_t h = seed_word (key, i);
+        float x = seed_uniform (h);
 
-        h = (h ^ (h >> 16)) * 0x7feb352du;
-        h = (h ^ (h >> 15) ^ b) * 0x846ca68bu;
-        h ^= h >> 16;
-        x = (float)(int32_t)h * 0x1p-31f;
         if (stream == STREAM_Q)
             x *= 4.0f;
         else if (stream == STREAM_V)
@@ -66,25 +44,13 @@ static void make_vector (uint64_t key, enum stream stream, uint32_t data, size_t
     }
 }
 
-static uint16_t to_bf16 (float x)
-{
-    uint32_t u;
-
-    memcpy (&u, &x, sizeof u);
-    return (uint16_t)((u + 0x7fff + ((u >> 16) & 1)) >> 16);
-}
-
 static void put (const struct attn_shape *s, char *array, size_t at, size_t step, size_t d,
                  const float *x)
 {
     size_t i;
 
-    if (s->bf16)
-        for (i = 0; i < d; i++)
-            ((uint16_t *)array)[at + i * step] = to_bf16 (x[i]);
-    else
-        for (i = 0; i < d; i++)
-            ((float *)array)[at + i * step] = x[i];
+    for (i = 0; i < d; i++)
+        seed_put (array, at + i * step, x[i], s->bf16);
 }
 
 /* The last i with start[i] <= x. */
@@ -119,7 +85,7 @@ static void fill_q (void *arg, size_t thread, size_t task)
                             + (token - (uint64_t)start[i]);
 
         for (head = 0; head < s->q_heads; head++) {
-            make_vector (key_of (f->call->seed[i], STREAM_Q, position, head), STREAM_Q,
+            make_vector (seed_key (f->call->seed[i], STREAM_Q, position, head), STREAM_Q,
                          f->call->data, s->head_dim, x);
             put (s, f->operands + s->q, (token * s->q_heads + head) * s->head_dim, 1,
                  s->head_dim, x);
@@ -170,8 +136,8 @@ static void fill_key (const struct fill *f, size_t request, size_t position, siz
         size_t at = (page * s->kv_heads + head) * d * ps;
 
         if (position < kv_len) {
-            make_vector (key_of (seed, STREAM_K, source, head), STREAM_K, f->call->data, d, k);
-            make_vector (key_of (seed, STREAM_V, source, head), STREAM_V, f->call->data, d, v);
+            make_vector (seed_key (seed, STREAM_K, source, head), STREAM_K, f->call->data, d, k);
+            make_vector (seed_key (seed, STREAM_V, source, head), STREAM_V, f->call->data, d, v);
             for (i = 0; i < d; i++)
                 v[i] *= sign;
         }
@@ -227,7 +193,7 @@ static int fill_table (const struct fill *f, uint64_t scatter, struct dt_backend
     for (i = 0; i < s->n_physical; i++)
         all[i] = (int32_t)i;
     for (i = 0; i < s->n_physical; i++) {
-        size_t j = i + key_of (scatter, STREAM_PAGES, i, 0) % (s->n_physical - i);
+        size_t j = i + seed_key (scatter, STREAM_PAGES, i, 0) % (s->n_physical - i);
         int32_t swap = all[i];
 
         all[i] = all[j];

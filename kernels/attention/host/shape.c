@@ -3,93 +3,34 @@
 #include "kernels/attention/host/plant.h"
 
 #include <errno.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
 
-/* Parameter p of one request. */
-static int64_t param_of (const struct dt_backend_call *call, size_t p, size_t request)
-{
-    const int64_t *each = request < call->n_requests ? call->param[p].each : NULL;
-
-    return each ? each[request] : call->param[p].one;
-}
-
-/* Fail with the message, the site's facts, the call's size and its parameters (of
- * the first request, where they differ by request). */
-__attribute__ ((format (printf, 4, 5)))
-static int refuse (const struct dt_backend_call *call, struct dt_backend_error *err, int code,
-                   const char *format, ...)
-{
-    const struct dt_backend_family *f = call->family;
-    char what[160], where[320];
-    size_t i, n = 0;
-    va_list args;
-
-    va_start (args, format);
-    vsnprintf (what, sizeof what, format, args);
-    va_end (args);
-    where[0] = 0;
-    for (i = 0; i < f->n_facts && n < sizeof where; i++)
-        n += (size_t)snprintf (where + n, sizeof where - n, "%s=%lld ", f->facts[i].name,
-                               (long long)call->fact[i]);
-    for (i = 0; i < f->n_params && n < sizeof where; i++)
-        n += (size_t)snprintf (where + n, sizeof where - n, "%s%s=%lld", i ? " " : "; ",
-                               f->params[i].name, (long long)param_of (call, i, 0));
-    return host_fail (err, code, "%s: %s (%zu requests, %s)", f->name, what, call->n_requests,
-                      where);
-}
+#include "kernels/host/call.h"
 
 static int check_facts (const struct dt_backend_call *call, struct dt_backend_error *err)
 {
-    const struct dt_backend_family *f = call->family;
     const int64_t *fact = call->fact;
-    size_t i;
+    int r;
 
-    for (i = 0; i < f->n_facts; i++)
-        if (fact[i] < f->facts[i].lo || fact[i] > f->facts[i].hi)
-            return refuse (call, err, -EINVAL, "%s must be in %lld..%lld", f->facts[i].name,
-                           (long long)f->facts[i].lo, (long long)f->facts[i].hi);
+    if ((r = host_check_facts (call, err)) < 0)
+        return r;
     if (fact[ATTN_HEAD_DIM] % ATTN_PANEL)
-        return refuse (call, err, -EINVAL, "head_dim must be a multiple of %d", ATTN_PANEL);
+        return host_refuse (call, err, -EINVAL, "head_dim must be a multiple of %d", ATTN_PANEL);
     if (fact[ATTN_Q_HEADS] % fact[ATTN_KV_HEADS])
-        return refuse (call, err, -EINVAL, "kv_heads must divide q_heads");
+        return host_refuse (call, err, -EINVAL, "kv_heads must divide q_heads");
     if (fact[ATTN_PAGE_SIZE] & (fact[ATTN_PAGE_SIZE] - 1))
-        return refuse (call, err, -EINVAL, "page_size must be a power of two");
+        return host_refuse (call, err, -EINVAL, "page_size must be a power of two");
     return 0;
-}
-
-static int check_value (const struct dt_backend_call *call, size_t p, size_t request,
-                        struct dt_backend_error *err)
-{
-    const struct dt_backend_param *param = &call->family->params[p];
-    int64_t v = param_of (call, p, request);
-    size_t j;
-
-    for (j = 0; j < param->n_values; j++)
-        if (param->values[j] == v)
-            return 0;
-    return refuse (call, err, -EINVAL, "%s has no value %lld", param->name, (long long)v);
 }
 
 static int check_params (const struct dt_backend_call *call, struct dt_backend_error *err)
 {
-    const struct dt_backend_family *f = call->family;
-    size_t p, i;
     int r;
 
-    for (p = 0; p < f->n_params; p++) {
-        size_t n = call->param[p].each ? call->n_requests : 1;
-
-        if (call->param[p].each && !f->params[p].per_request)
-            return refuse (call, err, -EINVAL, "%s is one value for the whole call",
-                           f->params[p].name);
-        for (i = 0; i < n; i++)
-            if ((r = check_value (call, p, i, err)) < 0)
-                return r;
-    }
+    if ((r = host_check_params (call, err)) < 0)
+        return r;
     if (call->param[ATTN_SPLIT_STRIDE].one % call->param[ATTN_BLOCK_N].one)
-        return refuse (call, err, -EINVAL, "split_stride must be a multiple of block_n");
+        return host_refuse (call, err, -EINVAL, "split_stride must be a multiple of block_n");
     return 0;
 }
 
@@ -98,7 +39,7 @@ static int check_requests (const struct dt_backend_call *call, struct dt_backend
     size_t i;
 
     if (call->n_requests > (size_t)call->fact[ATTN_MAX_BATCH])
-        return refuse (call, err, -EINVAL, "more requests than max_batch");
+        return host_refuse (call, err, -EINVAL, "more requests than max_batch");
     for (i = 0; i < call->n_requests; i++) {
         const int64_t *x = call->request + i * ATTN_N_FIELDS;
         const char *why = x[ATTN_QUERY_LEN] < 0 ? "a negative length"
@@ -108,7 +49,7 @@ static int check_requests (const struct dt_backend_call *call, struct dt_backend
             : NULL;
 
         if (why)
-            return refuse (call, err, -EINVAL, "request %zu has %s: query_len=%lld kv_len=%lld",
+            return host_refuse (call, err, -EINVAL, "request %zu has %s: query_len=%lld kv_len=%lld",
                            i, why, (long long)x[ATTN_QUERY_LEN], (long long)x[ATTN_KV_LEN]);
     }
     return 0;
@@ -164,7 +105,7 @@ static void each_request (struct each *e, const struct dt_backend_call *call, si
     const struct attn_shape *s = e->s;
     size_t query_len = (size_t)call->request[request * ATTN_N_FIELDS + ATTN_QUERY_LEN];
     size_t kv_len = (size_t)call->request[request * ATTN_N_FIELDS + ATTN_KV_LEN];
-    size_t tile_m = (size_t)param_of (call, ATTN_TILE_M, request);
+    size_t tile_m = (size_t)host_param (call, ATTN_TILE_M, request);
     size_t rows = query_len * s->group, tiles = attn_div_up (rows, tile_m);
     size_t head, t;
 
@@ -176,7 +117,7 @@ static void each_request (struct each *e, const struct dt_backend_call *call, si
             each_run (e, (struct attn_item){ .request = (uint32_t)request,
                       .head = (uint32_t)head, .row = (uint32_t)row, .n_rows = (uint32_t)n },
                       s->split_stride ? attn_div_up (end, s->split_stride) : 1,
-                      (size_t)param_of (call, ATTN_WORKERS, request));
+                      (size_t)host_param (call, ATTN_WORKERS, request));
         }
 }
 
@@ -216,9 +157,9 @@ static void digest_launch (struct attn_shape *s, const struct dt_backend_call *c
             continue;
         host_mix (s->launch, kv_len);
         host_mix (s->launch, stride);
-        host_mix (s->launch, attn_min ((size_t)param_of (call, ATTN_TILE_M, i),
+        host_mix (s->launch, attn_min ((size_t)host_param (call, ATTN_TILE_M, i),
                                        query_len * s->group));
-        host_mix (s->launch, attn_min ((size_t)param_of (call, ATTN_WORKERS, i), splits));
+        host_mix (s->launch, attn_min ((size_t)host_param (call, ATTN_WORKERS, i), splits));
     }
 }
 
@@ -232,21 +173,12 @@ static void add_requests (struct attn_shape *s, const struct dt_backend_call *ca
         s->n_tokens += query_len;
         s->n_pages += attn_div_up ((size_t)call->request[i * ATTN_N_FIELDS + ATTN_KV_LEN],
                                    s->page_size);
-        rows = attn_min ((size_t)param_of (call, ATTN_TILE_M, i), query_len * s->group);
+        rows = attn_min ((size_t)host_param (call, ATTN_TILE_M, i), query_len * s->group);
         s->tile_rows = rows > s->tile_rows ? rows : s->tile_rows;
     }
     /* Some pages belong to nobody: they are poisoned, and nobody may read them. */
     s->n_physical = s->n_pages + s->n_pages / 16 + 1;
     s->tile_rows = attn_div_up (s->tile_rows, ATTN_ROWS) * ATTN_ROWS;
-}
-
-/* Move '*at' past an array of n elements of 'size' bytes, and return its start. */
-static size_t place (size_t *at, size_t n, size_t size)
-{
-    size_t start = host_align (*at);
-
-    *at = host_add (start, host_mul (n, size));
-    return start;
 }
 
 static void lay_out (struct attn_shape *s, size_t units)
@@ -255,12 +187,12 @@ static void lay_out (struct attn_shape *s, size_t units)
     size_t token = s->q_heads * s->head_dim, page = s->page_size * s->kv_heads * s->head_dim;
     size_t at = 0, rows = s->tile_rows, d = s->head_dim;
 
-    s->q_start = place (&at, s->n_requests + 1, sizeof (int64_t));
-    s->kv_start = place (&at, s->n_requests + 1, sizeof (int64_t));
-    s->table = place (&at, s->n_pages, sizeof (int32_t));
-    s->q = place (&at, host_mul (s->n_tokens, token), elem);
-    s->k = place (&at, host_mul (s->n_physical, page), elem);
-    s->v = place (&at, host_mul (s->n_physical, page), elem);
+    s->q_start = host_place (&at, s->n_requests + 1, sizeof (int64_t));
+    s->kv_start = host_place (&at, s->n_requests + 1, sizeof (int64_t));
+    s->table = host_place (&at, s->n_pages, sizeof (int32_t));
+    s->q = host_place (&at, host_mul (s->n_tokens, token), elem);
+    s->k = host_place (&at, host_mul (s->n_physical, page), elem);
+    s->v = host_place (&at, host_mul (s->n_physical, page), elem);
     s->operand_bytes = at;
     s->output_bytes = host_mul (host_mul (s->n_tokens, token), s->output_bf16 ? 2 : 4);
 
@@ -268,9 +200,9 @@ static void lay_out (struct attn_shape *s, size_t units)
     s->scratch_bytes = host_align ((rows * (d + s->block_n + 1) + 2 * d * s->block_n)
                                    * sizeof (float)) + 2 * s->state_bytes;
     at = 0;
-    place (&at, s->n_items, sizeof (struct attn_item));
-    s->scratches = place (&at, units, s->scratch_bytes);
-    s->states = place (&at, s->n_slots, s->state_bytes);
+    host_place (&at, s->n_items, sizeof (struct attn_item));
+    s->scratches = host_place (&at, units, s->scratch_bytes);
+    s->states = host_place (&at, s->n_slots, s->state_bytes);
     s->workspace_bytes = s->n_items ? at : 0;
 }
 
@@ -288,17 +220,17 @@ int attn_shape_init (struct attn_shape *ret, const struct dt_backend_call *call,
     add_requests (&s, call);
     each_call (&e, call);
     if (e.n_items > ATTN_MAX_ITEMS)
-        return refuse (call, err, -DT_BACKEND_EUNSUPPORTED, "more than %u tiles and runs",
+        return host_refuse (call, err, -DT_BACKEND_EUNSUPPORTED, "more than %u tiles and runs",
                        ATTN_MAX_ITEMS);
     s.n_items = e.n_items;
     s.n_slots = e.n_slots;
     s.n_folds = e.n_folds;
     lay_out (&s, units);
     if (s.n_physical > INT32_MAX)
-        return refuse (call, err, -EINVAL, "more than 2^31 pages");
+        return host_refuse (call, err, -EINVAL, "more than 2^31 pages");
     if (s.operand_bytes > PTRDIFF_MAX || s.output_bytes > PTRDIFF_MAX
         || s.workspace_bytes > PTRDIFF_MAX)
-        return refuse (call, err, -EINVAL, "its size overflows");
+        return host_refuse (call, err, -EINVAL, "its size overflows");
     digest_launch (&s, call);
     *ret = s;
     return 0;
