@@ -1,6 +1,7 @@
 /* base/time.c - clocks. */
 #include "base/time.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <time.h>
 
@@ -22,6 +23,18 @@ uint64_t dt_time_raw_ns (void)
 uint64_t dt_time_mono_ns (void)
 {
     return (uint64_t)read_ns (CLOCK_MONOTONIC);
+}
+
+int dt_time_left_ms (uint64_t deadline)
+{
+    uint64_t now, ms;
+
+    if (deadline == UINT64_MAX)
+        return -1;
+    if ((now = dt_time_mono_ns ()) >= deadline)
+        return 0;
+    ms = (deadline - now - 1) / 1000000 + 1;
+    return ms > INT_MAX ? INT_MAX : (int)ms;
 }
 
 int64_t dt_time_wall_ns (void)

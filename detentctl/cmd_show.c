@@ -16,16 +16,6 @@ static const struct dt_ctl_option options[] = {
     { 0 },
 };
 
-static const char *joined (Detent__NameValue *const *v, size_t n, struct dt_buf *b)
-{
-    b->len = 0;
-    for (size_t i = 0; i < n; i++)
-        dt_buf_printf (b, "%s%s=%s", i ? ", " : "", v[i]->name, v[i]->value);
-    if (!dt_buf_str (b))
-        dt_print_nomem ();
-    return (const char *)b->data;
-}
-
 static void print_sites (const Detent__ShowReply *s)
 {
     static const struct dt_column columns[] = {
@@ -41,8 +31,8 @@ static void print_sites (const Detent__ShowReply *s)
         dt_sheet_row (t);
         dt_sheet_cell (t, "%s", k->family);
         dt_sheet_cell (t, "%s", k->site);
-        dt_sheet_cell (t, "%s", joined (k->pin, k->n_pin, &b));
-        dt_sheet_cell (t, "%s", joined (k->knob, k->n_knob, &b));
+        dt_sheet_cell (t, "%s", dt_print_values (k->pin, k->n_pin, &b));
+        dt_sheet_cell (t, "%s", dt_print_values (k->knob, k->n_knob, &b));
         dt_sheet_cell (t, "%s", dt_hex_short (k->pinned));
         dt_sheet_cell (t, "%s", dt_hex_short (k->stock));
     }
@@ -66,7 +56,7 @@ static void print_facts (const Detent__ShowReply *s)
         dt_sheet_cell (t, "%s", k->family);
         dt_sheet_cell (t, "%s", k->site);
         dt_sheet_cell (t, "%s", k->has_program ? dt_hex_short (k->program) : "");
-        dt_sheet_cell (t, "%s", joined (k->fact, k->n_fact, &b));
+        dt_sheet_cell (t, "%s", dt_print_values (k->fact, k->n_fact, &b));
     }
     dt_sheet_print (t, "Programs and facts");
     dt_buf_done (&b);
@@ -99,15 +89,6 @@ static void print_text (const Detent__ShowReply *s)
 
 /* --- JSON ------------------------------------------------------------------------ */
 
-static json_t *values (Detent__NameValue *const *v, size_t n)
-{
-    json_t *o = dt_json_object ();
-
-    for (size_t i = 0; i < n; i++)
-        dt_json_set (o, v[i]->name, dt_json_text (v[i]->value));
-    return o;
-}
-
 static void print_json (const Detent__ShowReply *s)
 {
     json_t *o = dt_json_object (), *sites = dt_json_array ();
@@ -116,11 +97,11 @@ static void print_json (const Detent__ShowReply *s)
         const Detent__TupleSite *k = s->site[i];
         json_t *site = dt_json_object ();
 
-        dt_json_set (site, "facts", values (k->fact, k->n_fact));
+        dt_json_set (site, "facts", dt_json_values (k->fact, k->n_fact));
         dt_json_set (site, "family", dt_json_text (k->family));
-        dt_json_set (site, "knobs", values (k->knob, k->n_knob));
+        dt_json_set (site, "knobs", dt_json_values (k->knob, k->n_knob));
         dt_json_set (site, "pinned", dt_json_hex (k->pinned));
-        dt_json_set (site, "pins", values (k->pin, k->n_pin));
+        dt_json_set (site, "pins", dt_json_values (k->pin, k->n_pin));
         dt_json_set (site, "program", k->has_program ? dt_json_hex (k->program) : json_null ());
         dt_json_set (site, "site", dt_json_text (k->site));
         dt_json_set (site, "stock", dt_json_hex (k->stock));
@@ -128,7 +109,7 @@ static void print_json (const Detent__ShowReply *s)
     }
     dt_json_set (o, "bits", dt_json_hex (s->bits));
     dt_json_set (o, "commit", s->commit ? dt_commit_json (s->commit) : json_null ());
-    dt_json_set (o, "environment", values (s->environment, s->n_environment));
+    dt_json_set (o, "environment", dt_json_values (s->environment, s->n_environment));
     dt_json_set (o, "sites", sites);
     dt_json_set (o, "tuple", dt_json_hex (s->tuple));
     dt_json_print (o);

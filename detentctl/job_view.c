@@ -9,16 +9,6 @@
 #include "detentctl/print.h"
 #include "detentctl/sheet.h"
 
-static const char *values (Detent__NameValue *const *v, size_t n, struct dt_buf *b)
-{
-    b->len = 0;
-    for (size_t i = 0; i < n; i++)
-        dt_buf_printf (b, "%s%s=%s", i ? ", " : "", v[i]->name, v[i]->value);
-    if (!dt_buf_str (b))
-        dt_print_nomem ();
-    return (const char *)b->data;
-}
-
 static void print_choices (const Detent__JobReply *j)
 {
     static const struct dt_column columns[] = {
@@ -34,8 +24,8 @@ static void print_choices (const Detent__JobReply *j)
         dt_sheet_row (t);
         dt_sheet_cell (t, "%s", s->family);
         dt_sheet_cell (t, "%s", s->site);
-        dt_sheet_cell (t, "%s", values (s->pin, s->n_pin, &b));
-        dt_sheet_cell (t, "%s", values (s->knob, s->n_knob, &b));
+        dt_sheet_cell (t, "%s", dt_print_values (s->pin, s->n_pin, &b));
+        dt_sheet_cell (t, "%s", dt_print_values (s->knob, s->n_knob, &b));
         dt_sheet_cell (t, "%s", s->verdict);
         dt_sheet_cell (t, "%s", s->tie ? "yes: kept" : "no");
     }
@@ -85,7 +75,7 @@ static void print_refusals (const Detent__JobReply *j)
             if (k == 0)
                 putchar ('\n');
             dt_print (stdout, "  refused: %s: %s",
-                      values (s->refusal[k]->value, s->refusal[k]->n_value, &b),
+                      dt_print_values (s->refusal[k]->value, s->refusal[k]->n_value, &b),
                       s->refusal[k]->why);
             putchar ('\n');
         }
@@ -116,15 +106,6 @@ static void print_text (const Detent__JobReply *j)
 
 /* --- JSON ------------------------------------------------------------------------ */
 
-static json_t *values_json (Detent__NameValue *const *v, size_t n)
-{
-    json_t *o = dt_json_object ();
-
-    for (size_t i = 0; i < n; i++)
-        dt_json_set (o, v[i]->name, dt_json_text (v[i]->value));
-    return o;
-}
-
 static json_t *refusals_json (const Detent__SiteResult *s)
 {
     json_t *a = dt_json_array ();
@@ -132,7 +113,7 @@ static json_t *refusals_json (const Detent__SiteResult *s)
     for (size_t i = 0; i < s->n_refusal; i++) {
         json_t *o = dt_json_object ();
 
-        dt_json_set (o, "assignment", values_json (s->refusal[i]->value, s->refusal[i]->n_value));
+        dt_json_set (o, "assignment", dt_json_values (s->refusal[i]->value, s->refusal[i]->n_value));
         dt_json_set (o, "why", dt_json_text (s->refusal[i]->why));
         dt_json_append (a, o);
     }
@@ -146,12 +127,12 @@ static json_t *site_json (const Detent__SiteResult *s)
     dt_json_set (o, "calls", dt_json_u64 (s->calls));
     dt_json_set (o, "calls_sampled", dt_json_u64 (s->sampled));
     dt_json_set (o, "family", dt_json_text (s->family));
-    dt_json_set (o, "knobs", values_json (s->knob, s->n_knob));
+    dt_json_set (o, "knobs", dt_json_values (s->knob, s->n_knob));
     dt_json_set (o, "legal", dt_json_u64 (s->legal));
     dt_json_set (o, "measured", dt_json_u64 (s->measured));
     dt_json_set (o, "measurements", dt_json_u64 (s->measurements));
     dt_json_set (o, "merged", dt_json_u64 (s->merged));
-    dt_json_set (o, "pins", values_json (s->pin, s->n_pin));
+    dt_json_set (o, "pins", dt_json_values (s->pin, s->n_pin));
     dt_json_set (o, "ratio", dt_json_real (s->ratio));
     dt_json_set (o, "ratio_hi", dt_json_real (s->ratio_hi));
     dt_json_set (o, "ratio_lo", dt_json_real (s->ratio_lo));

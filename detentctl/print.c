@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/buf.h"
 #include "base/digest.h"
 #include "base/mem.h"
 #include "base/time.h"
@@ -178,6 +177,16 @@ const char *dt_hex (ProtobufCBinaryData d)
     return hex (d, 2 * DT_DIGEST_BYTES);
 }
 
+const char *dt_print_values (Detent__NameValue *const *v, size_t n, struct dt_buf *b)
+{
+    b->len = 0;
+    for (size_t i = 0; i < n; i++)
+        dt_buf_printf (b, "%s%s=%s", i ? ", " : "", v[i]->name, v[i]->value);
+    if (!dt_buf_str (b))
+        dt_print_nomem ();
+    return (const char *)b->data;
+}
+
 /* --- JSON ---------------------------------------------------------------------- */
 
 /* Jansson escapes control characters itself; broken UTF-8 it refuses. */
@@ -219,6 +228,15 @@ json_t *dt_json_time (int64_t wall_ns)
 json_t *dt_json_object (void)
 {
     return json_object ();
+}
+
+json_t *dt_json_values (Detent__NameValue *const *v, size_t n)
+{
+    json_t *o = dt_json_object ();
+
+    for (size_t i = 0; i < n; i++)
+        dt_json_set (o, v[i]->name, dt_json_text (v[i]->value));
+    return o;
 }
 
 json_t *dt_json_array (void)

@@ -11,6 +11,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "base/buf.h"
 #include "detentctl/options.h"
 #include "proto/wire.h"
 
@@ -31,6 +32,9 @@ void dt_print_lines (FILE *out, const char *text);
 /* The first digits of a digest; all of them. Owned by a static ring of 8. */
 const char *dt_hex_short (ProtobufCBinaryData d);
 const char *dt_hex (ProtobufCBinaryData d);
+
+/* "a=1, b=2", in `b`, whose bytes it replaces. */
+const char *dt_print_values (Detent__NameValue *const *v, size_t n, struct dt_buf *b);
 
 /* A table: columns, then rows cell by cell from the left. */
 struct dt_sheet;
@@ -55,6 +59,7 @@ json_t *dt_json_hex (ProtobufCBinaryData d);
 json_t *dt_json_u64 (uint64_t v);
 json_t *dt_json_real (double v); /* null if it is not finite */
 json_t *dt_json_time (int64_t wall_ns);
+json_t *dt_json_values (Detent__NameValue *const *v, size_t n); /* {"a": "1", "b": "2"} */
 json_t *dt_json_object (void);
 json_t *dt_json_array (void);
 void dt_json_set (json_t *object, const char *key, json_t *v);

@@ -2,7 +2,6 @@
 #include "proto/frame.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <poll.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -16,25 +15,12 @@ static int gone (struct dt_err *reterr)
     return dt_err_set (reterr, -DT_EWORKER, "the other side of the worker's socket is gone");
 }
 
-/* Milliseconds left until `deadline` for poll, rounded up; -1 if there is none. */
-static int left_ms (uint64_t deadline)
-{
-    uint64_t now, ms;
-
-    if (deadline == UINT64_MAX)
-        return -1;
-    if ((now = dt_time_mono_ns ()) >= deadline)
-        return 0;
-    ms = (deadline - now + 999999) / 1000000;
-    return ms > INT_MAX ? INT_MAX : (int)ms;
-}
-
 static int wait_for (int fd, short events, uint64_t deadline, struct dt_err *reterr)
 {
     struct pollfd p = { .fd = fd, .events = events };
     int n;
 
-    while ((n = poll (&p, 1, left_ms (deadline))) < 0 && errno == EINTR)
+    while ((n = poll (&p, 1, dt_time_left_ms (deadline))) < 0 && errno == EINTR)
         ;
     if (n < 0)
         return dt_err_set (reterr, -errno, "worker's socket: %s", strerror (errno));

@@ -2,7 +2,6 @@
 #include "proto/wire.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -208,18 +207,6 @@ static uint64_t deadline_of (int timeout_ms)
     return timeout_ms < 0 ? UINT64_MAX : dt_time_mono_ns () + (uint64_t)timeout_ms * 1000000;
 }
 
-static int left_ms (uint64_t deadline)
-{
-    uint64_t now, ms;
-
-    if (deadline == UINT64_MAX)
-        return -1;
-    if ((now = dt_time_mono_ns ()) >= deadline)
-        return 0;
-    ms = (deadline - now + 999999) / 1000000;
-    return ms > INT_MAX ? INT_MAX : (int)ms;
-}
-
 /* Wait until the socket is ready for `events` (0: until it is connected) or the
  * connection of a request that waits breaks.  After a
  * break the socket is looked at once more: the reply may have come just before. */
@@ -229,7 +216,7 @@ static int wait_for (struct dt_client *c, short events, uint64_t deadline, struc
                             { .socket = c->monitor, .events = ZMQ_POLLIN } };
 
     for (int last = 0;; last = c->broken) {
-        int n = zmq_poll (p, 2, last ? 0 : left_ms (deadline));
+        int n = zmq_poll (p, 2, last ? 0 : dt_time_left_ms (deadline));
 
         if (n < 0 && errno == EINTR)
             return dt_err_set (reterr, -EINTR, "interrupted");

@@ -9,6 +9,7 @@
 #include <check.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -135,6 +136,9 @@ START_TEST (clocks_advance)
     usleep (2000);
     ck_assert_uint_ge (dt_time_raw_ns () - raw, 1000000);
     ck_assert_uint_ge (dt_time_mono_ns () - mono, 1000000);
+    ck_assert_int_eq (dt_time_left_ms (UINT64_MAX), -1);
+    ck_assert_int_eq (dt_time_left_ms (UINT64_MAX - 1), INT_MAX);
+    ck_assert_int_eq (dt_time_left_ms (mono), 0);
     ck_assert_int_gt (dt_time_wall_ns (), 1700000000000000000);
 }
 END_TEST
