@@ -24,6 +24,7 @@ static const struct dt_ctl_option options[] = {
     { "token-budget", 0, "N", "tokens of one step (default: the deployment's limit)" },
     { "step-base", 0, "SECONDS", "time of a step without tokens (default: 0.02)" },
     { "step-token", 0, "SECONDS", "time that a token adds to a step (default: 0.0001)" },
+    { "step-kv", 0, "SECONDS", "time for each token of keys and values (default: 0.00000004)" },
     { "prefix-cache-blocks", 0, "N", "blocks of the prefix cache (default: 0, none)" },
     { 0 },
 };
@@ -98,6 +99,7 @@ static int read_scheduler (const struct dt_ctl *c, struct import *m, struct dt_e
             return r;
     if ((r = dt_ctl_seconds (c, "step-base", &s->step_base_s, reterr)) < 0
         || (r = dt_ctl_seconds (c, "step-token", &s->step_token_s, reterr)) < 0
+        || (r = dt_ctl_seconds (c, "step-kv", &s->step_kv_s, reterr)) < 0
         || (r = dt_ctl_u64 (c, "prefix-cache-blocks", INT32_MAX, &blocks, reterr)) < 0
         || (r = dt_ctl_u64 (c, "steps", INT64_MAX, &steps, reterr)) < 0
         || (r = dt_ctl_u64 (c, "requests", INT64_MAX, &m->limit, reterr)) < 0)

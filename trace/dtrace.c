@@ -145,20 +145,15 @@ static const void *call_key (const void *ctx, uint32_t index, size_t *ret_len)
     return call.request;
 }
 
-static int call_check (const struct dt_trace *t, const struct dt_trace_site *s, uint64_t count,
-                       const struct dt_call *call, struct dt_err *reterr)
+static int call_check (const struct dt_trace_site *s, uint64_t count, const struct dt_call *call,
+                       struct dt_err *reterr)
 {
-    size_t need = call->n_requests * (s->schema->n_fields + 1) * 8 + sizeof *s->call;
-
     if (call->n_requests == 0 || count == 0)
         return dt_err_set (reterr, -DT_EINPUT, "trace: site '%.64s': a call without requests or count",
                            s->site);
     if (call->n_requests > DT_TRACE_MAX_REQUESTS)
         return dt_err_set (reterr, -DT_ELIMIT, "trace: site '%.64s': a call of more than %d requests",
                            s->site, DT_TRACE_MAX_REQUESTS);
-    if (need > DT_TRACE_MAX_BYTES - t->bytes)
-        return dt_err_set (reterr, -DT_ELIMIT, "trace: more than %u bytes of calls",
-                           DT_TRACE_MAX_BYTES);
     for (size_t i = 0; i < call->n_requests * s->schema->n_fields; i++)
         if (call->request[i] < 0)
             return dt_err_set (reterr, -DT_EINPUT, "trace: site '%.64s': %s is negative", s->site,
@@ -189,10 +184,11 @@ int dt_trace_add_call (struct dt_trace *t, size_t site, uint64_t count, int synt
     struct dt_trace_site *s = &t->site[site];
     struct dt_table *seen = &s->seen[synthetic != 0];
     size_t f = s->schema->n_fields, n = call->n_requests, key_len = n * f * sizeof *s->field;
+    size_t need = n * (f + 1) * 8 + sizeof *s->call;
     uint32_t i;
     int r;
 
-    if ((r = call_check (t, s, count, call, reterr)) < 0)
+    if ((r = call_check (s, count, call, reterr)) < 0)
         return r;
     if ((i = dt_table_get (seen, call->request, key_len, call_key, s)) != DT_TABLE_NONE) {
         if (__builtin_add_overflow (s->call[i].count, count, &count))
@@ -201,6 +197,9 @@ int dt_trace_add_call (struct dt_trace *t, size_t site, uint64_t count, int synt
         s->call[i].count = count;
         return 0;
     }
+    if (need > DT_TRACE_MAX_BYTES - t->bytes)
+        return dt_err_set (reterr, -DT_ELIMIT, "trace: more than %u bytes of calls",
+                           DT_TRACE_MAX_BYTES);
     if (reserve ((void **)&s->field, &s->room_field, s->n_requests * f, n * f, sizeof *s->field) < 0 ||
         reserve ((void **)&s->id, &s->room_id, s->n_requests, n, sizeof *s->id) < 0 ||
         reserve ((void **)&s->call, &s->room_calls, s->n_calls, 1, sizeof *s->call) < 0 ||
@@ -211,7 +210,7 @@ int dt_trace_add_call (struct dt_trace *t, size_t site, uint64_t count, int synt
         s->id[s->n_requests + k] = id ? id[k] : k;
     s->call[s->n_calls++] = (struct dt_trace_call){ count, (uint32_t)n, synthetic != 0, s->n_requests };
     s->n_requests += n;
-    t->bytes += n * (f + 1) * 8 + sizeof *s->call;
+    t->bytes += need;
     return 0;
 }
 

@@ -46,8 +46,9 @@ struct dt_scheduler {
                              to max_context - 1                            */
     int64_t max_query;    /* tokens of one prefill chunk                   */
     int64_t token_budget; /* tokens of one step, decode first; at least max_batch */
-    double step_base_s;   /* a step takes base + per_token * its tokens    */
-    double step_token_s;
+    double step_base_s;   /* a step takes base + per token of it + per token that
+                             its requests may see, themselves included    */
+    double step_token_s, step_kv_s;
     int64_t prefix_cache_blocks; /* 0: no prefix cache.  Whole blocks of finished
                                     prompts, least recently used out first; a
                                     request computes at least its last prompt token */
@@ -55,10 +56,12 @@ struct dt_scheduler {
 };
 
 /* max_batch 32, max_context 32768, max_query 512, token_budget 512, no prefix
- * cache; a step takes 20 ms + 0.1 ms a token.  That is a model of 70e9 bf16
- * weights on four H100 (data sheet: 3.35 TB/s, 989 Tflop/s each): 140 GB over 4 *
- * 3.35 TB/s at 60% take 17 ms; 140 Gflop a token over 4 * 989 Tflop/s at 40% take
- * 0.09 ms.  At the rates of the public logs (5 requests/s) batches form. */
+ * cache; a step takes 20 ms + 0.1 ms a token + 40 ns a token of keys and values.
+ * That is a model of 70e9 bf16 weights on four H100 (data sheet: 3.35 TB/s, 989
+ * Tflop/s each): 140 GB over 4 * 3.35 TB/s at 60% take 17 ms; 140 Gflop a token over
+ * 4 * 989 Tflop/s at 40% take 0.09 ms; keys and values of 80 layers of 8 heads of 128
+ * are 328 kB a token, which at the same 60% take 41 ns.  At the rates of the public
+ * logs (5 requests/s) batches form. */
 struct dt_scheduler dt_scheduler_default (void);
 
 /* What a site's calls depend on beside a step's tokens; 0: not stated. */

@@ -36,8 +36,9 @@ struct dt_scheduler dt_scheduler_default (void)
         .max_context = 32768,
         .max_query = 512,
         .token_budget = 512,
-        .step_base_s = 20e-3, /* the header says where both are from */
+        .step_base_s = 20e-3, /* the header says where these are from */
         .step_token_s = 0.1e-3,
+        .step_kv_s = 40e-9,
     };
 }
 
@@ -56,8 +57,9 @@ static int check (const struct dt_requests *r, const struct dt_scheduler *s,
         why = "max_context is below 2, or max_query below 1";
     else if (s->token_budget < s->max_batch)
         why = "token_budget is below max_batch: running requests would starve";
-    else if (!isfinite (s->step_base_s) || !isfinite (s->step_token_s) || s->step_base_s < 0 ||
-             s->step_token_s < 0)
+    else if (!isfinite (s->step_base_s) || !isfinite (s->step_token_s) ||
+             !isfinite (s->step_kv_s) || s->step_base_s < 0 || s->step_token_s < 0 ||
+             s->step_kv_s < 0)
         why = "a step's time is negative or not finite";
     else if (s->prefix_cache_blocks < 0 || (s->prefix_cache_blocks && r->block_tokens == 0))
         why = "a prefix cache needs a log with prefix blocks";
@@ -137,8 +139,12 @@ static int record (struct engine *e, struct dt_err *reterr)
 static void advance (struct engine *e)
 {
     size_t left = 0;
+    int64_t kv = 0;
 
-    e->now_s += e->s->step_base_s + e->s->step_token_s * (double)(e->s->token_budget - e->budget);
+    for (size_t k = 0; k < e->n_run; k++)
+        kv += e->run[k].query ? e->run[k].computed + e->run[k].query : 0;
+    e->now_s += e->s->step_base_s + e->s->step_token_s * (double)(e->s->token_budget - e->budget)
+                + e->s->step_kv_s * (double)kv;
     for (size_t k = 0; k < e->n_run; k++) {
         struct running run = e->run[k];
 
@@ -172,8 +178,9 @@ static int run_all (struct engine *e, struct dt_err *reterr)
 /* The model in words: options and limits of the trace. */
 static int describe (const struct dt_scheduler *s, struct dt_trace *t, struct dt_err *reterr)
 {
-    char *text = dt_strf ("%s%sstep_base_s=%.9g step_token_s=%.9g prefix_cache_blocks=%lld max_steps=%zu",
-                          t->options, *t->options ? " " : "", s->step_base_s, s->step_token_s,
+    char *text = dt_strf ("%s%sstep_base_s=%.9g step_token_s=%.9g step_kv_s=%.9g "
+                          "prefix_cache_blocks=%lld max_steps=%zu", t->options,
+                          *t->options ? " " : "", s->step_base_s, s->step_token_s, s->step_kv_s,
                           (long long)s->prefix_cache_blocks, s->max_steps);
     int r;
 

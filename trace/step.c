@@ -9,6 +9,8 @@
 struct step_site {
     int (*add) (struct dt_step *s, size_t site, struct dt_err *reterr);
     uint32_t *route; /* moe: [max_tokens * top_k] experts of token i */
+    uint32_t *of;    /* totals: [2 * (max_tokens + 1)] the call of so many tokens, then
+                        the captured one; 0: none so far, else its index + 1 */
 };
 
 struct dt_step {
@@ -46,22 +48,35 @@ static int add_attention (struct dt_step *s, size_t site, struct dt_err *reterr)
     return dt_trace_add_call (s->t, site, 1, 0, &call, s->id, reterr);
 }
 
+/* A call that sees its total alone: again the first one of that total, else a new one
+ * of what s->field and s->id hold. */
+static int add_total (struct dt_step *s, size_t site, int captured, struct dt_err *reterr)
+{
+    struct dt_trace_site *t = &s->t->site[site];
+    uint32_t *of = &s->site[site].of[2 * (size_t)s->tokens + (size_t)captured];
+    struct dt_call call = { s->n, s->field };
+    int r;
+
+    if (*of)
+        call = dt_trace_call_get (t, *of - 1);
+    if ((r = dt_trace_add_call (s->t, site, 1, 0, &call, *of ? NULL : s->id, reterr)) == 0 && !*of)
+        *of = (uint32_t)t->n_calls;
+    return r;
+}
+
 static int add_tokens (struct dt_step *s, size_t site, struct dt_err *reterr)
 {
-    struct dt_call call = { s->n, s->field };
-
     for (size_t k = 0; k < s->n; k++) {
         s->field[k] = s->sorted[k].query;
         s->id[k] = s->sorted[k].id;
     }
-    return dt_trace_add_call (s->t, site, 1, 0, &call, s->id, reterr);
+    return add_total (s, site, 0, reterr);
 }
 
 static int add_bytes (struct dt_step *s, size_t site, struct dt_err *reterr)
 {
     const struct dt_step_facts *f = facts (s, site);
     int captured = s->longest == 1 && (int64_t)s->n <= f->graph_max_batch;
-    struct dt_call call = { s->n, s->field };
 
     for (size_t k = 0; k < s->n; k++) {
         if (__builtin_mul_overflow (s->sorted[k].query, f->row_bytes, &s->field[2 * k]))
@@ -70,7 +85,7 @@ static int add_bytes (struct dt_step *s, size_t site, struct dt_err *reterr)
         s->field[2 * k + 1] = captured;
         s->id[k] = s->sorted[k].id;
     }
-    return dt_trace_add_call (s->t, site, 1, 0, &call, s->id, reterr);
+    return add_total (s, site, captured, reterr);
 }
 
 static int add_experts (struct dt_step *s, size_t site, struct dt_err *reterr)
@@ -175,6 +190,9 @@ static int init_site (struct dt_step *s, size_t site, struct dt_err *reterr)
     if (s->site[site].add == add_bytes && f->row_bytes < 1)
         return dt_err_set (reterr, -DT_EINPUT, "site %s/%.64s: how many bytes a token has is not "
                            "stated (fact row_bytes, or hidden)", t->family, t->site);
+    if (s->site[site].add == add_tokens || s->site[site].add == add_bytes)
+        return (s->site[site].of = dt_calloc (2 * (s->max_tokens + 1), sizeof (uint32_t)))
+                   ? 0 : dt_err_nomem (reterr);
     if (s->site[site].add != add_experts)
         return 0;
     if (f->experts < 1 || f->top_k < 1 || f->top_k > f->experts
@@ -228,8 +246,10 @@ struct dt_step *dt_step_free (struct dt_step *s)
 {
     if (!s)
         return NULL;
-    for (size_t i = 0; s->site && i < s->t->n_sites; i++)
+    for (size_t i = 0; s->site && i < s->t->n_sites; i++) {
         dt_free (s->site[i].route);
+        dt_free (s->site[i].of);
+    }
     dt_free (s->site);
     dt_free (s->sorted);
     dt_free (s->field);
