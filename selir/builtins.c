@@ -30,10 +30,10 @@ static int arguments (struct dt_spec *s, const struct dt_expr *e, uint32_t built
     return 0;
 }
 
-/* What enumerate, zip, sorted and len take: a collection whose length no input decides. */
+/* What enumerate, zip and sorted take; of the last, no input decides the length. */
 static int need_iterable (struct dt_spec *s, const struct dt_expr *e, uint32_t builtin, struct dt_value v)
 {
-    if (dt_value_iterable (v))
+    if (dt_value_iterable (v) || (builtin != DT_BUILTIN_SORTED && dt_spec_walkable (v)))
         return 0;
     return dt_spec_error (s, -DT_ESYNTAX, e->at, "give it a tuple, list, dict or range", "%s() cannot walk %s",
                           dt_builtin_name (builtin), dt_value_type (v));
@@ -50,6 +50,8 @@ static int length (struct dt_spec *s, const struct dt_expr *e, struct dt_value v
         *ret = DT_V_INT (n);
         return 0;
     }
+    if (v.kind == DT_VALUE_BOUNDED)
+        return dt_spec_range_len (s, e, v.bounded, ret);
     if (!dt_value_iterable (v) || v.kind == DT_VALUE_ITER)
         return dt_spec_error (s, -DT_ESYNTAX, e->at, NULL, "%s has no length", dt_value_type (v));
     if (dt_value_count (v) > INT64_MAX)
@@ -77,9 +79,12 @@ static int rows (struct dt_spec *s, const struct dt_expr *e, const struct dt_val
     uint32_t i, k;
     int r;
 
-    for (k = 0; k < n; k++)
+    for (k = 0; k < n; k++) {
+        if (!dt_value_iterable (v[k]))
+            return dt_spec_zipped (s, v, n, ret);
         if (dt_value_count (v[k]) < count)
             count = dt_value_count (v[k]);
+    }
     if ((r = dt_spec_unroll (s, count, e->at)) < 0)
         return r;
     if (!(all = dt_seq_new (&s->arena, (uint32_t)count)))
@@ -97,10 +102,12 @@ static int rows (struct dt_spec *s, const struct dt_expr *e, const struct dt_val
 
 static int enumerate (struct dt_spec *s, const struct dt_expr *e, struct dt_value *v, uint32_t n, struct dt_value *ret)
 {
-    struct dt_steps count = { .step = 1 };
-    struct dt_value pair[2] = { { .kind = DT_VALUE_RANGE, .range = &count }, v[0] };
+    struct dt_steps *count = dt_arena_alloc (&s->arena, sizeof *count);
+    struct dt_value pair[2] = { { .kind = DT_VALUE_RANGE, .range = count }, v[0] };
     int k = dt_spec_keyword (e, "start"), r;
 
+    if (!count)
+        return dt_err_nomem (s->err);
     if (n == 1) {
         v[1] = DT_V_INT (0);
         if (k > 0 && (r = dt_spec_eval (s, e->arg[k], &v[1])) != 0)
@@ -108,10 +115,9 @@ static int enumerate (struct dt_spec *s, const struct dt_expr *e, struct dt_valu
     }
     if ((r = dt_spec_int (s, e, v[1], "enumerate()", &v[1])) < 0)
         return r;
-    count.n = dt_value_count (v[0]);
     if (v[1].kind == DT_VALUE_NODE || v[1].i > INT64_MAX - (int64_t)DT_SPEC_MAX_UNROLLED)
         return dt_spec_error (s, -DT_ESYNTAX, e->at, "add the start where the number is used", "enumerate() takes a static, small start");
-    count.start = v[1].i;
+    *count = (struct dt_steps){ .start = v[1].i, .step = 1, .n = dt_spec_turns (v[0]) };
     return rows (s, e, pair, 2, ret);
 }
 

@@ -91,7 +91,12 @@ int dt_spec_limits (struct dt_spec *s, struct dt_value v, int64_t *ret_lo, int64
 
 /* --- spec_walk.c: what loops walk over ------------------------------------------------ */
 int dt_spec_range (struct dt_spec *s, const struct dt_expr *e, struct dt_value *v, uint32_t n, struct dt_value *ret);
-int dt_spec_walkable (struct dt_value v);  /* a collection, or a BOUNDED range */
+int dt_spec_walkable (struct dt_value v);  /* a collection, a BOUNDED range, or ZIPPED */
+/* The length of a BOUNDED range, and whether it is more than 0. */
+int dt_spec_range_len (struct dt_spec *s, const struct dt_expr *e, const struct dt_bounded *b, struct dt_value *ret);
+int dt_spec_range_truth (struct dt_spec *s, const struct dt_expr *e, const struct dt_bounded *b, struct dt_value *ret);
+/* ZIPPED of n parts, at least one of them BOUNDED or ZIPPED. */
+int dt_spec_zipped (struct dt_spec *s, const struct dt_value *part, uint32_t n, struct dt_value *ret);
 uint64_t dt_spec_turns (struct dt_value v); /* at most */
 /* Element k, and where (a bool) there is one. */
 int dt_spec_turn (struct dt_spec *s, const struct dt_expr *e, struct dt_value over, uint64_t k, struct dt_value *ret,

@@ -46,7 +46,7 @@ static int bind (struct dt_spec *s, const struct dt_expr *e, const struct dt_clo
             return bad_call (s, e->arg[i], f->name, "two values for", f->param[k].name);
         if ((r = dt_spec_eval (s, e->arg[i], &local[k])) != 0)
             return r;
-        if (local[k].kind == DT_VALUE_ITER)
+        if (dt_value_is_iter (local[k]))
             return dt_spec_error (s, -DT_ESYNTAX, e->arg[i]->at, "write it where it is looped over",
                                   "the result of enumerate or zip, kept, is not in the language here");
     }

@@ -128,7 +128,7 @@ static int collect (struct dt_spec *s, const struct dt_expr *e, struct dt_value 
     for (i = 0; i < e->n; i++) {
         if ((r = dt_spec_eval (s, e->arg[i], &v)) != 0)
             return r;
-        if (v.kind == DT_VALUE_ITER)
+        if (dt_value_is_iter (v))
             return dt_spec_error (s, -DT_ESYNTAX, e->at, "write it where it is looped over",
                                   "the result of enumerate or zip, kept, is not in the language here");
         if ((r = keep (s, ctx, v)) < 0)

@@ -89,7 +89,7 @@ static int attribute (struct dt_spec *s, const struct dt_expr *e, struct dt_valu
 
 static int refuse_iter (struct dt_spec *s, const struct dt_expr *e, struct dt_value v)
 {
-    if (v.kind != DT_VALUE_ITER)
+    if (!dt_value_is_iter (v))
         return 0;
     return dt_spec_error (s, -DT_ESYNTAX, e->at, "write it where it is looped over",
                           "the result of enumerate or zip, kept, is not in the language here");

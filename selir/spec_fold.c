@@ -134,7 +134,7 @@ static int over_collection (struct dt_spec *s, struct run *f, struct dt_value v)
     return 0;
 }
 
-/* min (a, b, ...): each argument is an element. */
+/* min (a, b, ..., key=...): each argument without a keyword is an element. */
 static int over_arguments (struct dt_spec *s, struct run *f)
 {
     const struct dt_expr *e = f->call;
@@ -145,10 +145,10 @@ static int over_arguments (struct dt_spec *s, struct run *f)
     if (!v)
         return dt_err_nomem (s->err);
     for (i = 1; i < e->n; i++)
-        if ((r = dt_spec_eval (s, e->arg[i], &v[i])) != 0)
+        if (!e->key[i] && (r = dt_spec_eval (s, e->arg[i], &v[i])) != 0)
             return r;
     for (i = 1; i < e->n; i++)
-        if ((r = add (s, f, e, v[i], DT_V_BOOL (1))) != 0)
+        if (!e->key[i] && (r = add (s, f, e, v[i], DT_V_BOOL (1))) != 0)
             return r;
     return 0;
 }

@@ -94,7 +94,7 @@ int dt_spec_truth (struct dt_spec *s, const struct dt_expr *e, struct dt_value v
     case DT_VALUE_CONFLICT:
         return dt_spec_usable (s, e, v);
     case DT_VALUE_BOUNDED:
-        return dt_spec_error (s, -DT_ESYNTAX, e->at, "compare its bounds", "the truth of a range whose bound depends on inputs");
+        return dt_spec_range_truth (s, e, v.bounded, ret);
     default:
         *ret = DT_V_BOOL (1);
         return 0;

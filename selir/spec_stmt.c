@@ -38,7 +38,7 @@ static int return_ (struct dt_spec *s, const struct dt_stmt *st, struct dt_outco
 
     if (st->value && (r = dt_spec_eval (s, st->value, &v)) != 0)
         return r;
-    if (v.kind == DT_VALUE_ITER)
+    if (dt_value_is_iter (v))
         return dt_spec_error (s, -DT_ESYNTAX, st->at, "return a list: [x for x in ...]",
                               "the result of enumerate or zip, kept, is not in the language here");
     if ((r = leaf (s, DT_OUT_RETURN, ret)) < 0)

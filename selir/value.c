@@ -8,7 +8,8 @@ const char *dt_value_type (struct dt_value v)
     static const char *const names[] = {
         [DT_VALUE_UNSET] = "nothing", [DT_VALUE_NOTHING] = "nothing", [DT_VALUE_NONE] = "None",
         [DT_VALUE_BOOL] = "bool", [DT_VALUE_INT] = "int", [DT_VALUE_FLOAT] = "float", [DT_VALUE_STR] = "str", [DT_VALUE_TUPLE] = "tuple",
-        [DT_VALUE_LIST] = "list", [DT_VALUE_ITER] = "iterator", [DT_VALUE_DICT] = "dict",
+        [DT_VALUE_LIST] = "list", [DT_VALUE_ITER] = "iterator", [DT_VALUE_ZIPPED] = "iterator",
+        [DT_VALUE_DICT] = "dict",
         [DT_VALUE_RANGE] = "range", [DT_VALUE_BOUNDED] = "a range whose bound depends on inputs",
         [DT_VALUE_FUNC] = "function", [DT_VALUE_CLASS] = "class",
         [DT_VALUE_BUILTIN] = "built-in function", [DT_VALUE_MODULE] = "module", [DT_VALUE_SELIR] = "module",
@@ -78,7 +79,7 @@ int dt_value_is_static (struct dt_value v)
     uint32_t i;
 
     switch (v.kind) {
-    case DT_VALUE_NODE: case DT_VALUE_MAYBE: case DT_VALUE_CONFLICT: case DT_VALUE_BOUNDED:
+    case DT_VALUE_NODE: case DT_VALUE_MAYBE: case DT_VALUE_CONFLICT: case DT_VALUE_BOUNDED: case DT_VALUE_ZIPPED:
         return 0;
     case DT_VALUE_TUPLE: case DT_VALUE_LIST: case DT_VALUE_DICT: case DT_VALUE_RECORD: case DT_VALUE_ITER:
         for (i = 0; i < v.seq->n; i++)
@@ -88,6 +89,11 @@ int dt_value_is_static (struct dt_value v)
     default:
         return 1;
     }
+}
+
+int dt_value_is_iter (struct dt_value v)
+{
+    return v.kind == DT_VALUE_ITER || v.kind == DT_VALUE_ZIPPED;
 }
 
 struct dt_seq *dt_seq_new (struct dt_arena *a, uint32_t n)

@@ -19,6 +19,7 @@ enum dt_value_kind {
     DT_VALUE_TUPLE,    /* seq                                                    */
     DT_VALUE_LIST,     /* seq                                                    */
     DT_VALUE_ITER,     /* seq: enumerate and zip, which can be walked once       */
+    DT_VALUE_ZIPPED,   /* zipped: the same, over a range whose bounds depend on inputs */
     DT_VALUE_DICT,     /* seq: key, value, key, value, ...                       */
     DT_VALUE_RECORD,   /* seq, seq->class                                        */
     DT_VALUE_RANGE,    /* range                                                  */
@@ -42,6 +43,7 @@ struct dt_value {
         const struct dt_seq *seq;
         const struct dt_steps *range;
         const struct dt_bounded *bounded;
+        const struct dt_zipped *zipped;
         const struct dt_closure *func;
         const struct dt_class *class;
         const struct dt_module *module;
@@ -64,6 +66,12 @@ struct dt_bounded {
     struct dt_value start, stop; /* ints, at least one a node */
     int64_t step, surely; /* stop is never below (step > 0) or above `surely` */
     uint64_t most;
+};
+/* enumerate and zip, walked as far as the shortest part goes: at most `most` turns. */
+struct dt_zipped {
+    uint64_t most;
+    uint32_t n;
+    struct dt_value part[];
 };
 struct dt_closure {
     const struct dt_func *func;
@@ -95,6 +103,7 @@ int dt_value_is_number (struct dt_value v); /* int, bool or float               
 int dt_value_is_static_number (struct dt_value v);
 int dt_value_is_enum (struct dt_value v); /* str, None or an enum node */
 int dt_value_is_static (struct dt_value v); /* no node inside */
+int dt_value_is_iter (struct dt_value v); /* what enumerate and zip give */
 
 struct dt_seq *dt_seq_new (struct dt_arena *a, uint32_t n);
 /* Elements in the order of iteration: tuple, list, dict (keys), range, iter. */

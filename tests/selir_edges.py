@@ -147,6 +147,7 @@ def check_unset(binary):
     return said != want
 
 
+SMALL = "m, k = min(M, 9), max(min(K, 9), 0)\n"  # for ranges that are unrolled
 # Bodies that give n, for all M of 0..8 and K of 0 and 3.
 BODIES = [
     "n = 0\nfor i in (1, 2, 3, 4):\n    if i == M:\n        continue\n    n = n * 10 + i\n",
@@ -158,6 +159,17 @@ BODIES = [
     "if M == 0:\n    return R(n=-1)\nn = 12 // M\n",
     "n = max(((1, 7), (1, 8), (M, 9), (K, 5)), key=lambda p: p[0])[1]\n",
     "n = min(((3, 7), (3, 8), (M, 9), (K, 5)), key=lambda p: p[0])[1]\n",
+    "n = max((M, 7), (M, 8), (K, 5), key=lambda p: p[0])[1]\n",
+    "n = min(M, K, 3, key=lambda v: v & 1)\n",
+    "n = max(5, M, K, 4, key=lambda v: v // 3) * 10 + min(M, 4, 5, key=lambda v: (v % 3, -v))\n",
+    SMALL + "n = len(range(m)) * 100 + len(range(k, m)) * 10 + len(range(m, k, -3)) + len(range(m, 9, 4)) * 1000\n",
+    SMALL + "n = len(range(9223372036854774000 + k, 9223372036854775000 - m, 300)) * 10 + len(range(-9223372036854775808 + m, k + -9223372036854775808))\n",
+    SMALL + "n = 0\nfor i, v in enumerate(range(k, m), start=2):\n    if v == 6:\n        continue\n    n = n * 10 + i\n",
+    SMALL + "n = 0\nfor a, b in zip(range(m), (3, 1, 4, 1)):\n    if b == K:\n        break\n    n = n * 10 + a * b\n",
+    SMALL + "n = 0\nfor a, (b, c), d in zip(range(m, -1, -2), enumerate(range(k)), (7, 8, 9)):\n    n = n * 100 + a + b * c + d\n",
+    SMALL + "n = sum(a * b for a, b in zip(range(m), range(k, m))) * 10 + int(any(i == v for i, v in enumerate(range(k, m))))\n",
+    SMALL + "n = max(enumerate(range(m, k, -1)), default=(7, M), key=lambda p: p[0] ^ p[1])[1]\n",
+    SMALL + "n = (1 if range(k, m) else 2) + (10 if not range(m, k, -2) else 20)\n",
     "n = 0\nfor k in sorted((M, 3, K, 2, 8), key=lambda k: k & 1):\n    n = n * 10 + k\n",
     "n = int(all(12 // i > K for i in (M, 2, 3) if i != 0)) * 10 + int(any(i == M for i in (1, 2) if K))\n",
     "n = (10, 20, 30)[M - 4 if 1 <= M <= 6 else 0]\n",

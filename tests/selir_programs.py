@@ -24,6 +24,7 @@ import helper
 from helper import STEPS, clamp as cl
 from selir import Batch, Facts, Free, Own, Record, Runtime, Unpinnable, assume, f32, knob, require, selection, table
 ITEMS = (4, 0, 9)
+ZERO = -0.0
 DATA = table("t.json")
 BY = {{int(k): DATA["by"][k] for k in DATA["by"]}}
 class Model(Facts):
@@ -45,7 +46,7 @@ class Choice(Record):
     x: float
 '''
 KNOB = "knob('k', (1, 2, 5), default=2)"
-FLOAT_KNOB = "knob('f', (0.8, -0.0, 1.5), default=0.8)"
+FLOAT_KNOB = "knob('f', (0.8, ZERO, 1.5), default=0.8)"
 
 
 class Maker:
@@ -81,11 +82,13 @@ class Maker:
         name = self.name(kind)
         if name and self.rng.random() < 0.9:
             return name
+        if self.rng.random() < 0.7:
+            return f"cl({self.int(0)}, 0, {3 if kind == 'i' else 2})"
         return f"({self.int(0)} & 3)" if kind == "i" else f"({self.int(0)} % 3)"
 
     def divisor(self, depth):
         """Mostly not zero."""
-        return self.rng.choice(("call.own", KNOB, "(call.y + 1)")) if self.rng.random() < 0.7 else self.int(depth)
+        return self.rng.choice(("call.own", KNOB, "(call.y or call.own)")) if self.rng.random() < 0.7 else self.int(depth)
 
     # --- ints ---
 
@@ -96,6 +99,8 @@ class Maker:
         sub = lambda: self.int(depth - 1)  # noqa: E731
         low = lambda: self.int(0)  # noqa: E731
         four, three = (lambda: self.small("i")), (lambda: self.small("j"))  # noqa: E731
+        divisor = lambda: self.divisor(0)  # noqa: E731
+        three_or_less = lambda: r.randrange(-1, 4)  # noqa: E731
         op = r.choice(("+", "-", "*", "&", "|", "^"))
         return self.pick(
             (f"int {op}", lambda: f"{sub()} {op} {sub()}"),
@@ -123,8 +128,12 @@ class Maker:
             ("fold with filter", lambda: f"{r.choice(('sum', 'sum', 'min', 'max'))}([i + {low()} for i in {self.items()} if i < {low()}])"),
             ("default=", lambda: f"{r.choice(('min', 'max'))}([i for i in {self.items()} if i > {low()}], default={low()})"),
             ("fold of runtime range", lambda: f"{r.choice(('sum', 'sum', 'min', 'max'))}(i + {low()} for i in {self.range()})"),
+            ("len of runtime range", lambda: f"(len({self.range()}) {r.choice('+*-')} {low()})"),
+            ("enumerate of runtime range", lambda: f"sum(i * j + {low()} for i, j in enumerate({self.range()}, start={three_or_less()}))"),
+            ("zip of runtime range", lambda: f"{r.choice(('sum', 'min', 'max'))}(i + j for i, j in zip({self.range()}, {self.walked()}))"),
             ("fold of two clauses", lambda: f"sum(i * j for i in {self.items()} if i != {low()} for j in ({low()}, {low()}))"),
             ("key=", lambda: f"{r.choice(('min', 'max'))}({self.items()}, key=lambda k: abs(k - {low()}))"),
+            ("key= of arguments", lambda: f"{r.choice(('min', 'max'))}({sub()}, {low()}, {sub()}, key=lambda k: k {r.choice('&%')} {divisor()})"),
             ("sorted", lambda: f"sorted([{low()}, {sub()}, {low()}]{r.choice(('', ', reverse=True'))})[{three()}]"),
             ("sorted key=", lambda: f"sorted(({low()}, {low()}, {low()}), key=lambda k: (k & {low()}, {low()} < k))[{three()}]"),
             ("len", lambda: f"len({self.items()}) * {low()}"),
@@ -140,6 +149,10 @@ class Maker:
         r = self.rng
         return r.choice((f"range({r.randrange(1, 6)})", "ITEMS", "(3, 1, 2)", "[5, 0]", "sorted(ITEMS)", "STEPS", "BY",
                          f"range({r.randrange(4, 9)}, 0, -2)"))
+
+    def walked(self):
+        """What zip takes, beside a range whose bounds depend on inputs."""
+        return self.rng.choice((self.items, self.range, lambda: f"({self.int(0)}, 2, {self.int(0)}, 7)"))()
 
     def range(self):
         """With bounds that depend on inputs, and small by their ranges."""
@@ -204,6 +217,7 @@ class Maker:
             ("in runtime values", lambda: f"({num()} in ({low()}, {low()}, {low()}))"),
             ("in runtime range", lambda: f"({num()} in range({self.small('i')}))"),
             ("bool()", lambda: f"bool({num()} and {sub()})"),
+            ("truth of runtime range", lambda: f"{r.choice(('bool(', '(not '))}{self.range()})"),
             ("bool(float)", lambda: f"bool({self.float(0)})"),
             ("any all", lambda: f"{word}({low()} // i > {low()} for i in (call.own, call.x, {self.divisor(0)}))"),
             ("any all of list", lambda: f"{word}([{low()} > i for i in {self.items()}])"),

@@ -118,7 +118,9 @@ class ProgramMaker(Maker):
         names = set(self.names)
         choice = r.random()
         if choice < 0.25:
-            pairs, name = r.choice((("enumerate(ITEMS, start=1)", "enumerate"), ("zip(ITEMS, (call.x, 2, call.y))", "zip")))
+            pairs, name = r.choice((("enumerate(ITEMS, start=1)", "enumerate"), ("zip(ITEMS, (call.x, 2, call.y))", "zip"),
+                                    (f"enumerate({self.range()})", "enumerate of runtime range"),
+                                    (f"zip({self.walked()}, {self.range()})", "zip of runtime range")))
             self.used.add(name)
             self.emit(indent, f"for n2, n3 in {pairs}:")
             self.names |= {"n2", "n3"}
@@ -138,8 +140,8 @@ class ProgramMaker(Maker):
             self.names &= names
 
     def smalls(self, base=""):
-        for name, limit in (("i0", "& 3"), ("i1", "% 4"), ("j0", "% 3")):
-            self.emit(1, f"{name} = {base or self.int(0)} {limit}")
+        for name, limit in (("i0", "{} & 3"), ("i1", "min(max({}, 0), 3)"), ("j0", "{} % 3")):
+            self.emit(1, f"{name} = {limit.format(base or self.int(0))}")
             self.names.add(name)
 
     def helper(self, i):
@@ -154,13 +156,13 @@ class ProgramMaker(Maker):
         for k in range(n):
             self.emit(1, f"n{k} = p{k}")
         self.smalls("p0")
-        self.emit(1, "d0 = abs(n0) + 1")
+        self.emit(1, "d0 = max(abs(n0), 1)")
         body = len(self.lines)
         self.block(1, self.rng.randrange(1, 4), False, lambda: self.int(1))
         self.emit(1, f"return {self.int(1)}")
         for k in range(body, len(self.lines)):  # helpers know no inputs
             for name, other in (("range(call.x", "range(i0"), ("call.x", "p0"), ("call.y", "n0"), ("call.own", "d0"),
-                                ("call.flag", "(p0 > n0)"), ("call.mode", "('a' if p0 > i0 else None)")):
+                                ("call.flag", "(p0 > n0)"), ("call.mode", "('a', None, 'bc', '')[i0]")):
                 self.lines[k] = self.lines[k].replace(name, other)
         self.helpers.append((f"f{i}", n, default))
 

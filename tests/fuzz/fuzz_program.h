@@ -34,7 +34,8 @@ static void say (struct maker *m, const char *s, size_t n)
 }
 
 /* $i $b $e $f: an expression of that type.  $I $B $F: a local.  $c: a constant;
- * $t: a float; $<: a comparison; $k: 1..6; $l: a collection. */
+ * $t: a float; $<: a comparison; $k: 1..6; $l: a collection; $r: a
+ * range whose bounds depend on inputs. */
 static const char *const ints[] = {
     "$I", "$c", "call.n", "call.m", "facts.a", "knob('k', (1, 2, 5), default=2)", "i", /* leaves */
     "($i + $i)", "($i - $i)", "($i * $i)", "($i // $i)", "($i % $i)", "($i // $c)", "($i % $c)",
@@ -43,14 +44,16 @@ static const char *const ints[] = {
     "($i or $i)", "($c, $i, $i, $c)[$i & 3]", "ITEMS[$i % 4 - 1]", "{1: $i, 2: $i, 5: 9}[$I & 3]",
     "sum(i * $I for i in $l)", "max([i for i in $l if i > $I], default=$i)", "helper($i, $i)",
     "helper(q=$i, p=$I)", "(-$i // $c * $c)", "len([i for i in $l])",
+    "len($r)", "sum(i * j for i, j in enumerate($r))", "max((i ^ j for i, j in zip($r, $l)), default=$i)",
+    "min($i, $I, $i, key=lambda v: v & $I)", /* wide */
     "($i ** $k)", "int($f)", "round($f)", "min($l, key=lambda v: v ^ $I)", /* wide */
 };
 static const char *const bools[] = {
     "$B", "call.flag", "True", "($I $< $c)", /* leaves */
     "($i $< $i)", "($i $< $i $< $i)", "($b and $b)", "($b or $b)", "(not $b)", "($b == $b)", "($b != $b)",
     "($i in $l)", "($i not in (1, $c))", "any($I // i > 2 for i in $l)", "all([$I > i for i in $l])",
-    "($e == $e)", "($e is None)", "($e in ('a', None))", "bool($i)", "($b if $b else $b)",
-    "($f $< $f)", "($f $< $i)", "($i $< $f)", "bool($f)", /* wide */
+    "($i in $r)", "($e == $e)", "($e is None)", "($e in ('a', None))", "bool($i)", "($b if $b else $b)",
+    "($f $< $f)", "($f $< $i)", "($i $< $f)", "bool($f)", "(not $r)", /* wide */
 };
 static const char *const enums[] = {
     "call.mode", "'a'", "None", /* leaves */
@@ -73,6 +76,9 @@ static const char *const comparisons[] = { "<", "<=", "==", "!=", ">", ">=" };
 static const char *const items[] = {
     "range($k)", "ITEMS", "(3, 1, 2)", "[5, 0]", "sorted(ITEMS)", "range(7, 0, -2)", "(1, $I, $c)",
 };
+static const char *const ranges[] = {
+    "range($i & 3)", "range($I & 7, $i & 3, -1)", "range(call.n, min(max($I, -9), 5), $k)", "range(call.n)",
+};
 
 static void expand (struct maker *m, const char *form, int depth);
 
@@ -88,14 +94,15 @@ static void slot (struct maker *m, char what, int depth)
     char name[3] = { what == 'I' ? 'n' : what == 'B' ? 'b' : 'r', 0, 0 };
 
     switch (what) {
-    case 'i': ONE_OF (m, ints, 6, 4, depth); break;
-    case 'b': ONE_OF (m, bools, 4, 4, depth); break;
+    case 'i': ONE_OF (m, ints, 6, 5, depth); break;
+    case 'b': ONE_OF (m, bools, 4, 5, depth); break;
     case 'e': ONE_OF (m, enums, 3, 0, depth); break;
     case 'f': ONE_OF (m, floats, 3, 0, depth); break;
     case 'c': ONE_OF (m, constants, 16, 0, PROGRAM_DEPTH); break;
     case 't': ONE_OF (m, reals, 10, 0, PROGRAM_DEPTH); break;
     case '<': ONE_OF (m, comparisons, 6, 0, PROGRAM_DEPTH); break;
     case 'l': ONE_OF (m, items, 7, 0, PROGRAM_DEPTH); break;
+    case 'r': ONE_OF (m, ranges, 4, 0, depth + 1); break;
     case 'W': expand (m, m->wide ? ", f32" : "", 0); break;
     case 'w': expand (m, m->wide ? "float" : "int", 0); break;
     case 'k':
@@ -133,6 +140,7 @@ static const char *const statements[] = {
 };
 static const char *const loops[] = {
     "for i in $l:", "for j, i in enumerate($l):", "for i, j in zip($l, $l):", "for i in range($k, 9, $k):",
+    "for i in $r:", "for j, i in enumerate($r):", "for i, j in zip($r, $l):",
 };
 
 static void result (struct maker *m, int indent, const char *before)
@@ -167,7 +175,7 @@ static void block (struct maker *m, int indent, int in_loop)
         } else if (in_loop) {
             line (m, indent, choose (m, 2) ? "if $b: break" : "if $b: continue");
         } else if (pick == 8) {
-            line (m, indent, loops[choose (m, 4)]);
+            line (m, indent, loops[choose (m, 7)]);
             block (m, indent + 1, 1);
         } else {
             result (m, indent, "if $b: ");
