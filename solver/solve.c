@@ -218,8 +218,7 @@ static int judge (struct dt_solver *v)
         if (s->verdict[i] != DT_ILLEGAL)
             return 0;
     if (s->n_assignments == 0)
-        return dt_err_set (v->err, -DT_EILLEGAL, "a pin has no candidate: the program raises on "
-                                                 "every input");
+        return dt_solver_raises (v); /* a pin has no candidate */
     return dt_err_set (v->err, -DT_EILLEGAL, "no assignment is legal; the first: %s", s->why[0]);
 }
 

@@ -50,6 +50,10 @@ int dt_solver_add_pins (struct dt_solver *v, const struct dt_graph *a, const str
  * on.  1 if pin *ret_pin has too many. */
 int dt_solver_candidates (struct dt_solver *v, size_t first, size_t *ret_pin);
 
+/* solve_raises.c: -DT_EILLEGAL, with the place of the first error on the first input of
+ * a program that raises on all of them. */
+int dt_solver_raises (struct dt_solver *v);
+
 /* solve_emit.c: the blobs. */
 int dt_solver_emit (struct dt_solver *v);
 

@@ -97,7 +97,7 @@ solve --json
 
 # --- 64 bits, and what raises for all inputs
 program 'range(1, 9)' 'return R(x=M // (3 - 3))'
-refused 5 'the program raises on every input'
+refused 5 'p.py:11:16: ZeroDivisionError: the program raises on every input'
 program 'range(1, 9)' 'return R(x=M + 7 // (3 - 3))'
 refused 2 'p.py:11:20: ZeroDivisionError'
 program 'range(1, 9)' 'return R(x=-9223372036854775808 // -1)'
