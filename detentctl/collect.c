@@ -25,7 +25,7 @@ void dt_collected_done (struct dt_collected *k)
 }
 
 /* "a/b.yaml" -> "a"; "b.yaml" -> ".". */
-static char *folder_of (const char *path)
+char *dt_collect_folder (const char *path)
 {
     const char *slash = strrchr (path, '/');
 
@@ -191,26 +191,32 @@ static int add_imports (struct dt_collected *k, size_t i, struct dt_err *reterr)
 
 /* --- the whole ----------------------------------------------------------------- */
 
-/* The data files that the site's facts name: beside the deployment, or with the program. */
+int dt_collect_data (struct dt_collected *k, const char *beside, const char *folder,
+                     const char *place, const struct dt_fact *f, struct dt_err *reterr)
+{
+    if (f->kind != DT_FACT_STR || !ends_in (f->s, strlen (f->s), ".json"))
+        return 0;
+    if (strchr (f->s, '/'))
+        return dt_err_set (reterr, -DT_EINPUT, "%s of %s: a data file has no folder: %s", f->name,
+                           place, f->s);
+    if (exists (beside, f->s) || exists (folder, f->s))
+        return add (k, exists (beside, f->s) ? beside : folder, f->s, reterr);
+    if (!strcmp (beside, folder))
+        return dt_err_set (reterr, -ENOENT, "data file %s of %s is not in %s", f->s, place, folder);
+    return dt_err_set (reterr, -ENOENT, "data file %s of %s is neither in %s nor in %s", f->s,
+                       place, beside, folder);
+}
+
+/* The data files that the site's facts name. */
 static int add_data (struct dt_collected *k, const char *beside, const char *folder,
                      const struct dt_site *site, struct dt_err *reterr)
 {
-    int r = 0;
+    char *place = dt_strf ("%s/%s", site->family, site->site);
+    int r = place ? 0 : dt_err_nomem (reterr);
 
-    for (size_t i = site->n_limits; r == 0 && i < site->n_facts; i++) {
-        const struct dt_fact *f = &site->fact[i];
-
-        if (f->kind != DT_FACT_STR || !ends_in (f->s, strlen (f->s), ".json"))
-            continue;
-        if (strchr (f->s, '/'))
-            r = dt_err_set (reterr, -DT_EINPUT, "%s of %s/%s: a data file has no folder: %s",
-                            f->name, site->family, site->site, f->s);
-        else if (exists (beside, f->s) || exists (folder, f->s))
-            r = add (k, exists (beside, f->s) ? beside : folder, f->s, reterr);
-        else
-            r = dt_err_set (reterr, -ENOENT, "data file %s of %s/%s is neither in %s nor in %s",
-                            f->s, site->family, site->site, beside, folder);
-    }
+    for (size_t i = site->n_limits; r == 0 && i < site->n_facts; i++)
+        r = dt_collect_data (k, beside, folder, place, &site->fact[i], reterr);
+    dt_free (place);
     return r;
 }
 
@@ -253,7 +259,7 @@ static int collect (const struct dt_ctl *c, const char *path, struct dt_collecte
     if ((r = dt_file_read (path, DT_DEPLOYMENT_MAX_BYTES, &k->data, reterr)) < 0
         || (r = dt_deployment_parse (path, k->data.data, k->data.len, &k->deployment, reterr)) < 0)
         return r;
-    if (!(beside = folder_of (path)))
+    if (!(beside = dt_collect_folder (path)))
         return dt_err_nomem (reterr);
     for (size_t i = 0; r == 0 && i < k->deployment->n_sites; i++)
         r = add_program (c, k, beside, &k->deployment->site[i], reterr);
@@ -284,7 +290,7 @@ static int collect_program (const char *path, struct dt_collected *k, struct dt_
 
     if (!ends_in (name, strlen (name), ".py"))
         return dt_err_set (reterr, -DT_EUSAGE, "%s: a program's name ends in .py", path);
-    if (!(beside = folder_of (path)))
+    if (!(beside = dt_collect_folder (path)))
         return dt_err_nomem (reterr);
     r = add (k, beside, name, reterr);
     for (size_t i = 0; r == 0 && i < k->n_files; i++)

@@ -40,6 +40,13 @@ int dt_collect (const struct dt_ctl *c, const char *path, struct dt_collected *r
 /* A program alone, first, and what it imports; there is no deployment.
  *   -DT_EUSAGE  the name does not end in .py     -ENOENT  it is not there */
 int dt_collect_program (const char *path, struct dt_collected *ret, struct dt_err *reterr);
+/* The data file that a fact of `place` names, if it is one ("NAME.json"): of the folder
+ * `beside`, or of `folder`.
+ *   -DT_EINPUT  it is with a folder, or two files have its name     -ENOENT */
+int dt_collect_data (struct dt_collected *k, const char *beside, const char *folder,
+                     const char *place, const struct dt_fact *fact, struct dt_err *reterr);
+/* The folder of a file, the caller's: "a/b.yaml" -> "a"; "b.yaml" -> "."; NULL: out of memory. */
+char *dt_collect_folder (const char *path);
 void dt_collected_done (struct dt_collected *k);
 
 /* The message of it; borrows from `k`.  `file` has room for k->n_files. */

@@ -15,19 +15,25 @@ void dt_selir_done (struct dt_selir *s)
     memset (s, 0, sizeof *s);
 }
 
-int dt_selir_open (const char *path, struct dt_selir *ret, struct dt_err *reterr)
+static int parse (const struct dt_collected *k, struct dt_program **ret, struct dt_err *reterr)
 {
     struct dt_source source[DT_SOURCE_MAX_FILES];
+
+    for (size_t i = 0; i < k->n_files; i++)
+        source[i] = (struct dt_source){ k->file[i].name, (const char *)k->file[i].data.data,
+                                        k->file[i].data.len };
+    return dt_program_parse (source, k->n_files, ret, reterr);
+}
+
+int dt_selir_open (const char *path, struct dt_selir *ret, struct dt_err *reterr)
+{
     struct dt_selir s = { 0 };
     int r;
 
     memset (ret, 0, sizeof *ret);
     if ((r = dt_collect_program (path, &s.file, reterr)) < 0)
         return r;
-    for (size_t i = 0; i < s.file.n_files; i++)
-        source[i] = (struct dt_source){ s.file.file[i].name, (const char *)s.file.file[i].data.data,
-                                        s.file.file[i].data.len };
-    r = dt_program_parse (source, s.file.n_files, &s.program, reterr);
+    r = parse (&s.file, &s.program, reterr);
     if (r < 0)
         dt_selir_done (&s);
     else
@@ -93,9 +99,30 @@ static struct dt_fact given (const struct dt_setting *s)
     return f;
 }
 
+/* With the data files that facts name, which parsing the program did not know. */
+static int add_data (struct dt_selir *s, const char *beside, const struct dt_fact *fact, size_t n,
+                     struct dt_err *reterr)
+{
+    size_t before = s->file.n_files;
+    struct dt_program *p;
+    int r;
+
+    for (size_t i = 0; i < n; i++)
+        if ((r = dt_collect_data (&s->file, beside, s->file.file[0].folder, "the facts", &fact[i],
+                                  reterr)) < 0)
+            return r;
+    if (s->file.n_files == before)
+        return 0;
+    if ((r = parse (&s->file, &p, reterr)) < 0)
+        return r;
+    dt_program_free (s->program);
+    s->program = p;
+    return 0;
+}
+
 /* Those of --facts, then those of the site that the program asks for and --facts
  * does not give. */
-static int specialise (struct dt_selir *s, const struct dt_settings *own,
+static int specialise (struct dt_selir *s, const struct dt_settings *own, const char *beside,
                        const struct dt_site *site, struct dt_err *reterr)
 {
     struct dt_fact *fact = dt_calloc (own->n + (site ? site->n_facts : 0), sizeof *fact);
@@ -109,7 +136,8 @@ static int specialise (struct dt_selir *s, const struct dt_settings *own,
     for (size_t i = 0; site && i < site->n_facts; i++)
         if (asks (s->program, site->fact[i].name) && !dt_settings_get (own, site->fact[i].name))
             fact[n++] = site->fact[i];
-    r = dt_program_specialise (s->program, fact, n, &s->graph, reterr);
+    if ((r = add_data (s, beside, fact, n, reterr)) == 0)
+        r = dt_program_specialise (s->program, fact, n, &s->graph, reterr);
     dt_free (fact);
     return r;
 }
@@ -130,20 +158,26 @@ int dt_selir_specialise (const struct dt_ctl *c, struct dt_selir *s, struct dt_e
     const char *path = dt_ctl_value (c, "deployment");
     const struct dt_site *site = NULL;
     struct dt_deployment *d = NULL;
-    struct dt_settings own;
+    char *beside = dt_collect_folder (path ? path : c->arg[0]);
+    struct dt_settings own = { 0 };
     int r;
 
+    if (!beside)
+        return dt_err_nomem (reterr);
     if (dt_ctl_flag (c, "site") && !path)
-        return dt_err_set (reterr, -DT_EUSAGE, "--site goes with --deployment FILE");
-    if ((r = dt_settings_parse (c, "facts", &own, reterr)) < 0)
-        return r;
+        r = dt_err_set (reterr, -DT_EUSAGE, "--site goes with --deployment FILE");
+    else
+        r = dt_settings_parse (c, "facts", &own, reterr);
+    if (r < 0)
+        goto fail;
     if (path && ((r = load_deployment (path, &d, reterr)) < 0
                  || (r = choose_site (c, s, d, &site, reterr)) < 0))
         goto fail;
-    r = specialise (s, &own, site, reterr);
+    r = specialise (s, &own, beside, site, reterr);
 fail:
     dt_deployment_free (d);
     dt_settings_done (&own);
+    dt_free (beside);
     return r;
 }
 

@@ -226,6 +226,23 @@ printf 'def twice(x: int) -> int:\n    return 2 * x\n' > "$tmp/m/shared.py"
 want 0 '^out0 = 14$' selir run "$tmp/m/p.py" --facts K=1 --inputs M=7,n=0
 rm "$tmp/m/shared.py"
 want 2 'p.py:[0-9]*:[0-9]*: .*shared' selir check "$tmp/m/p.py"
+sed 's/K: int/k: str/; s/ facts.K$/ table(facts.k)["k"]/; s/selection$/selection, table/; s/M \* w/M * K/' "$tmp/p.py" > "$tmp/m/p.py"
+mkdir "$tmp/d"
+sed '/^sites:/,$d' "$host" > "$tmp/d/d.yaml"
+cat >> "$tmp/d/d.yaml" <<'Y'
+sites:
+  - {family: trial, site: a, program: p.py, calls_per_step: 1, facts: {k: k.json}}
+claims: []
+Y
+want 4 'data file k.json of the facts is not in .*/m$' selir run "$tmp/m/p.py" --facts k=k.json --inputs M=7,n=0
+want 4 'k.json of the facts is neither in .*/d nor in .*/m$' selir run "$tmp/m/p.py" --deployment "$tmp/d/d.yaml" --inputs M=7,n=0
+echo '{"k": 3}' > "$tmp/m/k.json"
+want 0 '^out0 = 21$' selir run "$tmp/m/p.py" --facts k=k.json --inputs M=7,n=0
+want 0 '^p.py: family trial; [0-9]* values' selir check "$tmp/m/p.py" --facts k=k.json
+echo '{"k": 4}' > "$tmp/d/k.json"
+want 0 '^out0 = 28$' selir run "$tmp/m/p.py" --deployment "$tmp/d/d.yaml" --inputs M=7,n=0
+want 2 'k of the facts: a data file has no folder: m/k.json' selir run "$tmp/m/p.py" --facts k=m/k.json --inputs M=7,n=0
+want 2 'there is no data file .k' selir run "$tmp/m/p.py" --facts k=k --inputs M=7,n=0
 want 0 '^attention.py: family attention; checked without its 10 facts' selir check "$attention"
 want 0 'attention.py: family attention; [0-9]* values' selir check "$attention" --deployment "$host"
 want 0 '' selir check "$attention" --syntax
