@@ -9,8 +9,8 @@
 #include "base/buf.h"
 #include "base/mem.h"
 
-#define KEY_BYTES (offsetof (struct dt_node, safe) + 1)
-_Static_assert (KEY_BYTES == 8 + 4 * 4 + 3, "the key has no padding");
+#define KEY_BYTES (offsetof (struct dt_node, copy) + 1)
+_Static_assert (KEY_BYTES == 8 + 4 * 4 + 4, "the key has no padding");
 
 struct dt_graph *dt_graph_new (void)
 {
@@ -402,6 +402,8 @@ static void dump_node (const struct dt_graph *g, uint32_t i, struct dt_buf *out)
         dt_buf_printf (out, " if %%%u", n->guard);
     if (n->safe)
         dt_buf_printf (out, " safe");
+    if (n->copy)
+        dt_buf_printf (out, " copy");
     if (n->name)
         dt_buf_printf (out, "  # %s", n->name);
     dump_place (g, n->span, out);

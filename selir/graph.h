@@ -30,13 +30,15 @@ struct dt_span {
     uint32_t line, column; /* from 1; column counts bytes */
 };
 
-/* The fields up to `safe` are what hash-consing compares (no padding there). */
+/* The fields up to `copy` are what hash-consing compares (no padding there). */
 struct dt_node {
     int64_t imm;
     uint32_t a, b, c; /* operands, DT_NODE_NONE where the op has fewer          */
     uint32_t guard;   /* bool; DT_NODE_NONE: always on the path; partial ops    */
     uint8_t op, type;
     uint8_t safe;     /* partial, and proven never to fault: no guard           */
+    uint8_t copy;     /* computed by a condition for itself: a pin of an equal value
+                         outside does not replace it.  Specialised graphs only  */
     uint32_t span;    /* index into graph.span: where the program computes it   */
     const char *name; /* "function.local" of its first binding, or NULL         */
     uint64_t seq;     /* program order; builders take graph.next_seq++          */
@@ -133,7 +135,7 @@ struct dt_graph *dt_graph_new (void);
 struct dt_graph *dt_graph_free (struct dt_graph *g); /* NULL ok; returns NULL */
 
 /* Add a value, or find the equal one that is there (op, type, operands, guard,
- * imm, safe).  No folding.  The first one's span, name and seq stay; fields that
+ * imm, safe, copy).  No folding.  The first one's span, name and seq stay; fields that
  * the op does not use are ignored.  `name` is borrowed: it lives as long as the
  * graph (dt_graph_str).  A new INPUT, KNOB or PIN value is entered in its row's
  * `node`.  On success *ret is its id.

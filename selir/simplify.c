@@ -10,7 +10,7 @@
 /* Rewrites that one rewrite may start within itself; deeper ones wait for the next
  * round. */
 #define DEPTH 24
-#define KEY_BYTES (offsetof (struct dt_node, safe) + 1)
+#define KEY_BYTES (offsetof (struct dt_node, copy) + 1)
 
 /* What is put in place of symbols in the first round. */
 struct bind {
@@ -213,7 +213,7 @@ static uint8_t *mark (const struct job *j, const struct dt_graph *g, const uint3
 
 /* --- rebuilding ------------------------------------------------------------------ */
 
-/* The node with its operands in the new graph. */
+/* The node with its operands in the new graph, where equal values are one again. */
 static struct dt_node moved (const struct dt_node *n, const uint32_t *map)
 {
     struct dt_node m = *n;
@@ -223,6 +223,7 @@ static struct dt_node moved (const struct dt_node *n, const uint32_t *map)
     m.b = k > 1 ? map[n->b] : DT_NODE_NONE;
     m.c = k > 2 ? map[n->c] : DT_NODE_NONE;
     m.guard = n->guard == DT_NODE_NONE ? DT_NODE_NONE : map[n->guard];
+    m.copy = 0;
     return m;
 }
 

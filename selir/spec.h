@@ -40,6 +40,7 @@ struct dt_spec {
     uint32_t *span_of;              /* [n_exprs] index into the graph's spans, 0: none yet */
     struct dt_ranges *ranges;       /* of the graph so far; NULL: none asked yet */
     uint32_t calls, depth, unrolled, steps;
+    uint32_t conditions;            /* whose expressions are being evaluated */
 };
 
 /* --- spec_build.c: errors, nodes, logic ------------------------------------------ */

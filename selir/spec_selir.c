@@ -173,6 +173,17 @@ int dt_spec_knob (struct dt_spec *s, const struct dt_expr *e, struct dt_value *r
 
 /* --- require and assume ------------------------------------------------------------------- */
 
+/* What the expression computes is its own: see dt_node's `copy`. */
+static int eval_condition (struct dt_spec *s, const struct dt_expr *e, struct dt_value *ret)
+{
+    int r;
+
+    s->conditions++;
+    r = dt_spec_cond (s, e, ret);
+    s->conditions--;
+    return r;
+}
+
 int dt_spec_condition (struct dt_spec *s, const struct dt_expr *e, uint8_t kind)
 {
     struct dt_cond c = { .kind = kind };
@@ -181,7 +192,7 @@ int dt_spec_condition (struct dt_spec *s, const struct dt_expr *e, uint8_t kind)
 
     if (e->n != 3 || e->key[1] || (e->key[2] && strcmp (e->key[2], "why") != 0))
         return dt_spec_error (s, -DT_ESYNTAX, e->at, "write require(condition, \"why\")", "a condition takes what must hold, and why");
-    if ((r = dt_spec_cond (s, e->arg[1], &v)) != 0 || (r = dt_spec_eval (s, e->arg[2], &why)) != 0)
+    if ((r = eval_condition (s, e->arg[1], &v)) != 0 || (r = dt_spec_eval (s, e->arg[2], &why)) != 0)
         return r;
     if (why.kind != DT_VALUE_STR)
         return dt_spec_error (s, -DT_ESYNTAX, e->arg[2]->at, NULL, "the reason is %s, not a static string", dt_value_type (why));

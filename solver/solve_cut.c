@@ -93,6 +93,8 @@ static int rows_init (const struct dt_solver *v, const struct dt_graph *a,
     }
     fill_arcs (a, w);
     for (i = 0; i < v->g->n_nodes; i++) {
+        if (v->g->node[i].copy)
+            continue;
         dt_reach_root (w->original, v->map[i]);
         if (v->barred[i])
             dt_reach_root (w->barred, v->map[i]);

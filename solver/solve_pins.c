@@ -70,13 +70,21 @@ fail:
     return r;
 }
 
+/* Whether a value of the program is pinned with a value of the graph that is cut: those
+ * that equal it are, but not what a condition computes for itself. */
+static int pinned_with (const struct dt_solver *v, uint32_t original, uint32_t node)
+{
+    return v->map[original] == node && v->subst[original] == DT_NODE_NONE
+           && !v->g->node[original].copy;
+}
+
 /* The program's value that names a pin: the first with a name, else the first. */
 static uint32_t spokesman (const struct dt_solver *v, uint32_t node)
 {
     uint32_t i, first = DT_NODE_NONE;
 
     for (i = 0; i < v->g->n_nodes; i++) {
-        if (v->map[i] != node || v->subst[i] != DT_NODE_NONE)
+        if (!pinned_with (v, i, node))
             continue;
         if (v->g->node[i].name)
             return i;
@@ -122,7 +130,7 @@ static int add_pin (struct dt_solver *v, const struct dt_graph *a, const struct 
         return dt_err_nomem (v->err);
     v->chosen[v->s->n_pins] = original;
     for (i = 0; i < v->g->n_nodes; i++)
-        if (v->map[i] == node && v->subst[i] == DT_NODE_NONE)
+        if (pinned_with (v, i, node))
             v->subst[i] = (uint32_t)v->s->n_pins;
     v->s->n_pins++;
     return 0;

@@ -54,6 +54,26 @@ static const struct {
       "    k = 1 if call.m > 2 else 2\n    require(k * knob(\"share\", (0.75, 0.25), default=0.25) < 1, \"fits\")\n"
       "    return Choice(x=k, y=0)\n", 4,
       "choose.k: 1 2 | proved proved illegal proved", 0 },
+    { "a condition on the pinned value",
+      "    splits = -(-call.m // 4)\n    require(splits <= 3, \"few\")\n"
+      "    return Choice(x=splits, y=0)\n", 16,
+      "choose.splits: 1 2 3 4 | proved proved proved illegal", 0 },
+    { "a condition on its own copy of the pinned value's expression",
+      "    splits = -(-call.m // 4)\n    require(-(-call.m // 4) <= 3, \"few\")\n"
+      "    return Choice(x=splits, y=0)\n", 16,
+      "no assignment is legal; the first: m=13: few (f.py:19:5)", -DT_EILLEGAL },
+    { "a condition on both",
+      "    splits = -(-call.m // 4)\n    require(splits >= -(-call.m // 4), \"covers\")\n"
+      "    return Choice(x=splits, y=0)\n", 16,
+      "choose.splits: 1 2 3 4 | illegal illegal illegal proved", 0 },
+    { "a point that repeats the expression is the same value",
+      "    splits = -(-call.m // 4)\n    require(splits <= 3, \"few\")\n"
+      "    return Choice(x=-(-call.m // 4), y=0)\n", 16,
+      "choose.splits: 1 2 3 4 | proved proved proved illegal", 0 },
+    { "an assumption on its own copy narrows the domain",
+      "    splits = -(-call.m // 4)\n    assume(-(-call.m // 4) <= 2, \"few\")\n"
+      "    require(splits * 4 >= call.m, \"covers\")\n    return Choice(x=splits, y=0)\n", 16,
+      "choose.splits: 1 2 3 4 | illegal proved proved proved", 0 },
     { "a fault is as bad as a condition",
       "    k = call.m - 1 if call.m > 2 else 7\n    return Choice(x=k, y=10 // (k - 3))\n", 4,
       "choose.k: 2 3 7 | proved illegal proved", 0 },
