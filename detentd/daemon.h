@@ -6,6 +6,7 @@
 #include <stdatomic.h>
 
 #include "base/log.h"
+#include "detentd/families.h"
 #include "detentd/jobs.h"
 #include "detentd/key.h"
 #include "detentd/options.h"
@@ -20,6 +21,7 @@ struct dt_daemon {
     int signal_fd, lock_fd;
     struct dt_store *reader;
     struct dt_pool *writer, *crew, *tuner;  /* any thread */
+    struct dt_families *families;           /* any thread */
     struct dt_key key;                      /* immutable: any thread */
     struct dt_jobs jobs;
     uint64_t started_ns; /* CLOCK_MONOTONIC */

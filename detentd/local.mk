@@ -6,6 +6,7 @@ libdtdaemon_la_SOURCES = \
 	detentd/daemon.c detentd/daemon.h \
 	detentd/describe.c detentd/describe.h \
 	detentd/dispatch.c detentd/dispatch.h \
+	detentd/families.c detentd/families.h \
 	detentd/jobs.c detentd/jobs.h \
 	detentd/key.c detentd/key.h \
 	detentd/loop.c detentd/loop.h \

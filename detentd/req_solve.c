@@ -36,8 +36,8 @@ static int encode (struct dt_solved_site *site, struct dt_err *reterr)
                         : dt_err_set (reterr, r, "the solution is too large to store");
 }
 
-static int solve_site (struct dt_ask *a, struct dt_store *s, struct dt_solving *v, size_t i,
-                       struct dt_err *reterr)
+static int solve_site (struct dt_ask *a, struct dt_store *s, struct dt_solving *v,
+                       const struct dt_schema_of *schema, size_t i, struct dt_err *reterr)
 {
     const Detent__SolveRequest *rq = a->rq->solve;
     struct dt_site_options options = { .strict = rq->has_strict && rq->strict,
@@ -48,6 +48,7 @@ static int solve_site (struct dt_ask *a, struct dt_store *s, struct dt_solving *
     uint64_t start;
     int r;
 
+    options.family = dt_schema_family (schema, v->deployment->site[i].family);
     if ((r = dt_site_key (v->deployment, i, v->source, v->n_sources, &options, &site->key,
                           reterr)) < 0)
         return r;
@@ -148,15 +149,21 @@ static int reply_solve (struct dt_ask *a, struct dt_solving *v, struct dt_err *r
 static int solve (struct dt_ask *a, struct dt_store *s, struct dt_err *reterr)
 {
     struct dt_solving *v = dt_ask_solving (a);
+    struct dt_schema_of *schema;
     int r;
 
     if (!v)
         return dt_err_nomem (reterr);
     if ((r = dt_solving_take (v, a->rq->solve->deployment, reterr)) < 0)
         return r;
-    for (size_t i = 0; i < v->deployment->n_sites; i++)
-        if ((r = solve_site (a, s, v, i, reterr)) < 0)
-            return r;
+    if ((r = dt_families_get (a->d->families, a->d->options, v->deployment->backend, &schema,
+                              &a->warning, reterr)) < 0)
+        return r;
+    for (size_t i = 0; r == 0 && i < v->deployment->n_sites; i++)
+        r = solve_site (a, s, v, schema, i, reterr);
+    dt_schema_unref (schema);
+    if (r < 0)
+        return r;
     if ((r = reply_solve (a, v, reterr)) < 0) /* what no reply can tell is not stored */
         return r;
     return dt_pool_transact (a->d->writer, put, v, reterr);

@@ -160,6 +160,29 @@ static int make_tuple (struct tuning *t, struct dt_err *reterr)
                             &t->row.digest, reterr);
 }
 
+/* Do the sites fit the backend that is to run them? */
+static int check_backend (struct tuning *t, struct dt_err *reterr)
+{
+    const struct dt_daemon *d = t->job->d;
+    struct dt_schema_of *schema;
+    struct dt_err why;
+    int r = dt_families_get (d->families, d->options, deployment (t)->backend, &schema, &why,
+                             reterr);
+
+    if (r < 0 || !schema) /* opening it says why there is none */
+        return r;
+    for (size_t i = 0; r == 0 && i < deployment (t)->n_sites; i++) {
+        const struct dt_site *site = &deployment (t)->site[i];
+        const struct dt_family *f = dt_schema_family (schema, site->family);
+
+        r = f ? dt_family_check_tune (f, site, t->solving.site[i].solution, reterr)
+              : dt_err_set (reterr, -DT_EUNSUPPORTED, "site %s of family %s: backend %s has no such "
+                            "family", site->site, site->family, deployment (t)->backend);
+    }
+    dt_schema_unref (schema);
+    return r;
+}
+
 /* Everything up to the tuple's bytes; nothing of it is in the store yet. */
 static int tune (struct tuning *t, struct dt_store *s, struct dt_err *reterr)
 {
@@ -167,6 +190,7 @@ static int tune (struct tuning *t, struct dt_store *s, struct dt_err *reterr)
 
     if ((r = dt_solving_load (&t->solving, s, t->job->deployment, reterr)) < 0
         || (r = load_trace (t, s, reterr)) < 0 || (r = match_sites (t, reterr)) < 0
+        || (r = check_backend (t, reterr)) < 0
         || (r = dt_measure_open (&t->measure, t->job, deployment (t)->backend,
                                  units (deployment (t)), reterr)) < 0)
         return r;

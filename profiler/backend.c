@@ -7,12 +7,9 @@
 
 #include "base/mem.h"
 
-int dt_plugin_open (struct dt_plugin *p, const char *path, uint32_t units,
-                    struct dt_err *reterr)
+int dt_plugin_load (struct dt_plugin *p, const char *path, struct dt_err *reterr)
 {
     struct dt_plugin n = { NULL, NULL, NULL };
-    struct dt_backend_options options = { .units = units, .device = 0 };
-    struct dt_backend_error err = { "" };
     dt_backend_get_f get;
     int r;
 
@@ -35,15 +32,30 @@ int dt_plugin_open (struct dt_plugin *p, const char *path, uint32_t units,
                         "rebuild it", path, n.backend->abi, DT_BACKEND_ABI);
         goto fail;
     }
-    if ((r = n.backend->open (&options, &n.ctx, &err)) < 0) {
-        r = dt_err_set (reterr, -DT_EDEVICE, "backend %s: %s", path, err.text);
-        goto fail;
-    }
     *p = n;
     return 0;
 fail:
     dt_plugin_close (&n);
     return r;
+}
+
+int dt_plugin_open (struct dt_plugin *p, const char *path, uint32_t units,
+                    struct dt_err *reterr)
+{
+    struct dt_backend_options options = { .units = units, .device = 0 };
+    struct dt_backend_error err = { "" };
+    struct dt_plugin n;
+    int r;
+
+    if ((r = dt_plugin_load (&n, path, reterr)) < 0)
+        return r;
+    if (n.backend->open (&options, &n.ctx, &err) < 0) {
+        r = dt_err_set (reterr, -DT_EDEVICE, "backend %s: %s", path, err.text);
+        dt_plugin_close (&n);
+        return r;
+    }
+    *p = n;
+    return 0;
 }
 
 void dt_plugin_close (struct dt_plugin *p)

@@ -13,9 +13,11 @@ struct dt_plugin {
     struct dt_backend_ctx *ctx;
 };
 
-/* Load the plugin at an absolute path and open a context.
+/* Load the plugin at an absolute path: its families can be read, and there is no
+ * context, for which dt_plugin_open asks for a device.
  *   -ENOENT       cannot be loaded       -DT_EVERSION  another ABI
  *   -DT_EDEVICE   no device, or it could not be opened */
+int dt_plugin_load (struct dt_plugin *p, const char *path, struct dt_err *reterr);
 int dt_plugin_open (struct dt_plugin *p, const char *path, uint32_t units,
                     struct dt_err *reterr);
 void dt_plugin_close (struct dt_plugin *p);

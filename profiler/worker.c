@@ -5,6 +5,7 @@
 #include "base/digest.h"
 #include "base/mem.h"
 #include "profiler/backend.h"
+#include "profiler/describe.h"
 #include "proto/frame.h"
 
 /* Operands of one call, filled.  They follow from facts, requests and seeds
@@ -268,10 +269,14 @@ static int answer (struct worker *w, const Detent__WorkerRequest *rq, struct dt_
     Detent__WorkerIdentity who = DETENT__WORKER_IDENTITY__INIT;
     Detent__WorkerPlan plan = DETENT__WORKER_PLAN__INIT;
     Detent__WorkerTimes times = DETENT__WORKER_TIMES__INIT;
+    struct dt_description about = { .schema = DETENT__WORKER_SCHEMA__INIT };
     struct dt_err what = { "" };
     int r;
 
     switch (rq->body_case) {
+    case DETENT__WORKER_REQUEST__BODY_DESCRIBE:
+        r = dt_describe_plugin (rq->describe->backend, &about, &rp, &what);
+        break;
     case DETENT__WORKER_REQUEST__BODY_OPEN:
         r = on_open (w, rq->open, &rp, &who, &what);
         break;
@@ -284,6 +289,7 @@ static int answer (struct worker *w, const Detent__WorkerRequest *rq, struct dt_
     }
     r = r < 0 ? reply_error (w, r, &what, reterr) : reply (w, &rp, reterr);
     dt_free (times.ns);
+    dt_describe_done (&about);
     return r;
 }
 

@@ -10,6 +10,7 @@ libdtsolver_la_SOURCES = \
 	solver/encode.c \
 	solver/explain.c solver/explain.h \
 	solver/export.c solver/export.h solver/export_ops.c solver/export_ops.h \
+	solver/family.c solver/family.h \
 	solver/key.c \
 	solver/reach.c solver/reach.h \
 	solver/read.c solver/read.h \

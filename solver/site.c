@@ -6,6 +6,7 @@
 
 #include "base/mem.h"
 #include "base/suggest.h"
+#include "solver/family.h"
 
 static int named (const char *name, const char *const *list, size_t n)
 {
@@ -138,14 +139,15 @@ static int gather (const struct dt_deployment *d, size_t site, const struct dt_s
     struct dt_source *mine = NULL;
     int r;
 
-    if ((r = program_first (s, source, n, &mine, reterr)) < 0)
-        return r;
     memset (ret, 0, sizeof *ret);
+    if ((options->family
+         && (r = dt_family_digest (options->family, &ret->parameters, reterr)) < 0)
+        || (r = program_first (s, source, n, &mine, reterr)) < 0)
+        return r;
     ret->source = mine;
     ret->n_sources = n;
     ret->fact = s->fact;
     ret->n_facts = s->n_facts;
-    ret->parameters = options->parameters;
     ret->options = (struct dt_solve_options){ .site = s->site, .strict = options->strict,
                                               .no_free = options->no_free,
                                               .n_threads = options->n_threads };
@@ -193,6 +195,9 @@ int dt_site_solve (const struct dt_deployment *d, size_t site, const struct dt_s
         || (r = dt_program_parse (key.source, n_sources, &p, reterr)) < 0
         || (r = dt_site_specialise (&d->site[site], p, &g, reterr)) < 0
         || (r = dt_site_check_graph (d, site, g, options->input, reterr)) < 0
+        || (options->family
+            && (r = dt_family_check_solve (options->family, &d->site[site], p, g,
+                                           key.options.claim, key.options.n_claims, reterr)) < 0)
         || (r = dt_solve (g, &key.options, ret, reterr)) < 0)
         goto fail;
     if (ret_key)

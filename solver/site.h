@@ -7,6 +7,8 @@
 #include "solver/deployment.h"
 #include "solver/solve.h"
 
+struct dt_family; /* solver/family.h */
+
 /* May a program of `family` read an input of this name and class? */
 typedef int (*dt_site_input_f) (const char *family, const char *name, int own,
                                 struct dt_err *reterr);
@@ -14,7 +16,10 @@ typedef int (*dt_site_input_f) (const char *family, const char *name, int own,
 struct dt_site_options {
     int strict, no_free;         /* as in dt_solve_options                       */
     unsigned n_threads;          /* likewise; no part of the key                 */
-    struct dt_digest parameters; /* of the backend's parameter schema; zero: none */
+    const struct dt_family *family; /* what the backend says of the site's family: part
+                                    of the key, and checked (dt_family_check_solve).
+                                    NULL: no schema is known (no backend is there, or it
+                                    has no such family); the key then says so         */
     dt_site_input_f input;       /* NULL: any.  No part of the key: what is refused
                                     has no solution to keep                      */
 };
@@ -43,7 +48,7 @@ int dt_site_key (const struct dt_deployment *d, size_t site, const struct dt_sou
                  size_t n_sources, const struct dt_site_options *options,
                  struct dt_digest *ret, struct dt_err *reterr);
 
-/* Parse, specialise and solve.  *ret_key (may be NULL) is dt_site_key's. */
+/* Parse, specialise, check and solve.  *ret_key (may be NULL) is dt_site_key's. */
 int dt_site_solve (const struct dt_deployment *d, size_t site, const struct dt_source *source,
                    size_t n_sources, const struct dt_site_options *options,
                    struct dt_solution **ret, struct dt_digest *ret_key, struct dt_err *reterr);

@@ -10,7 +10,7 @@
 #include "base/digest.h"
 #include "selir/program.h"
 
-#define DT_SOLVER_VERSION 2
+#define DT_SOLVER_VERSION 3
 #define DT_SOLVE_MAX_ASSIGNMENTS (1u << 20)
 #define DT_SOLVE_MAX_CANDIDATES (1u << 16) /* of one pin */
 
@@ -130,7 +130,8 @@ struct dt_solve_key {
     size_t n_sources;
     const struct dt_fact *fact;
     size_t n_facts;
-    struct dt_digest parameters; /* of the backend's parameter schema */
+    struct dt_digest parameters; /* dt_family_digest of the backend's schema; zero: none
+                                    is known */
     struct dt_solve_options options;
 };
 int dt_solve_digest (const struct dt_solve_key *key, struct dt_digest *ret,

@@ -1,6 +1,8 @@
 /* A backend that fails where it is told to, at build: DT_FAULTY_CRASH dies and
  * DT_FAULTY_HANG never returns on split_stride 512; DT_FAULTY_PICKY has kernels for
- * few parameters and short requests only, and dies if what its plan refuses is run.
+ * few parameters and short requests only, and dies if what its plan refuses is run;
+ * DT_FAULTY_STRICT has another schema: a fact that nobody states, and a tile that is
+ * binding.
  * They compute nothing of use otherwise.  For tests of the worker and of tune jobs; never installed. */
 #include <errno.h>
 #include <signal.h>
@@ -16,7 +18,13 @@ struct dt_backend_ctx {
     uint64_t elapsed_ns;
 };
 
-static const struct dt_backend_fact facts[] = { { "head_dim", "", 16, 256 } };
+#ifdef DT_FAULTY_STRICT
+enum { N_FACTS = 2, TILE_BINDS = 1 };
+#else
+enum { N_FACTS = 1, TILE_BINDS = 0 };
+#endif
+static const struct dt_backend_fact facts[] = { { "head_dim", "", 16, 256 },
+                                                { "lanes", "", 1, 64 } };
 static const char *const fields[] = { "query_len", "kv_len" };
 static const int64_t blocks[] = { 16, 32, 64, 128 };
 static const int64_t strides[] = { 0, 256, 512, 1024, 2048, 4096 };
@@ -25,10 +33,10 @@ static const int64_t workers[] = { 1, 2, 4, 8 };
 static const struct dt_backend_param params[] = {
     { "block_n", "tokens", 1, 0, blocks, 4, "test" },
     { "split_stride", "tokens", 1, 0, strides, 6, "test" },
-    { "tile_m", "rows", 0, 1, tiles, 2, "test" },
+    { "tile_m", "rows", TILE_BINDS, 1, tiles, 2, "test" },
     { "workers_per_request", "threads", 0, 1, workers, 4, "test" },
 };
-static const struct dt_backend_family family = { "attention", facts, 1, fields, 2, params, 4 };
+static const struct dt_backend_family family = { "attention", facts, N_FACTS, fields, 2, params, 4 };
 static const struct dt_backend_identity who = { "faulty", "1", "", "", "test", 1 };
 
 static int open_ctx (const struct dt_backend_options *o, struct dt_backend_ctx **ret,

@@ -122,7 +122,10 @@ endif
 dist_check_SCRIPTS += tests/proto-example.sh
 TESTS += tests/proto-example.sh
 # profiler/
-check_LTLIBRARIES += backend-crash.la backend-hang.la backend-picky.la
+check_LTLIBRARIES += backend-crash.la backend-hang.la backend-picky.la backend-strict.la
+backend_strict_la_SOURCES = tests/backend-faulty.c
+backend_strict_la_CPPFLAGS = $(AM_CPPFLAGS) -DDT_FAULTY_STRICT
+backend_strict_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -shared -rpath /nowhere
 backend_picky_la_SOURCES = tests/backend-faulty.c
 backend_picky_la_CPPFLAGS = $(AM_CPPFLAGS) -DDT_FAULTY_PICKY
 backend_picky_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -shared -rpath /nowhere

@@ -394,6 +394,100 @@ START_TEST (solves_again_when_the_cache_is_damaged)
 }
 END_TEST
 
+/* In place of the host's plugin: none, or one of the build. */
+static void use_backend (const char *name)
+{
+    const char *build = getenv ("top_builddir");
+    char *from = name ? dt_strf ("%s/.libs/%s.so", build ? build : ".", name) : NULL;
+    char *to = dt_strf ("%s/detent-backend-host.so", rig.dir), real[4096];
+
+    unlink (to);
+    if (from) {
+        ck_assert_ptr_nonnull (realpath (from, real));
+        ck_assert_int_eq (symlink (real, to), 0);
+    }
+    dt_free (from);
+    dt_free (to);
+}
+
+static char profiler[256];
+static const char *workers[] = { "--backend-dir", rig.dir, "--profiler", profiler, NULL };
+
+static void solve_key (int cached, uint8_t ret[DT_DIGEST_BYTES])
+{
+    struct dt_err err = { "" };
+    Detent__Reply *reply;
+    int r = call_solve (NULL, NULL, &reply, &err);
+
+    ck_assert_msg (r == 0, "%s", err.text);
+    ck_assert_int_eq (reply->solve->site[0]->cached, cached);
+    memcpy (ret, reply->solve->site[0]->key.data, DT_DIGEST_BYTES);
+    free_reply (reply);
+}
+
+/* Another schema is another key; none is one too; the same again is a hit. */
+START_TEST (keys_hold_the_backends_schema)
+{
+    uint8_t none[DT_DIGEST_BYTES], host[DT_DIGEST_BYTES], other[DT_DIGEST_BYTES];
+    uint8_t again[DT_DIGEST_BYTES];
+    const char *build = getenv ("top_builddir");
+
+    snprintf (profiler, sizeof profiler, "%s/detent-profiler", build ? build : ".");
+    rig_start (&rig, DETENTD, workers);
+    solve_key (0, none);
+    use_backend ("detent-backend-host");
+    solve_key (0, host);
+    solve_key (1, again);
+    ck_assert_mem_eq (host, again, sizeof host);
+    use_backend ("backend-picky");
+    solve_key (0, other);
+    ck_assert_mem_ne (host, none, sizeof host);
+    ck_assert_mem_ne (other, none, sizeof host);
+    ck_assert_mem_ne (other, host, sizeof host);
+    use_backend ("backend-hang"); /* another file, and the same schema */
+    solve_key (1, again);
+    ck_assert_mem_eq (other, again, sizeof host);
+    use_backend (NULL);
+    solve_key (1, again);
+    ck_assert_mem_eq (none, again, sizeof host);
+}
+END_TEST
+
+/* A backend that cannot be described is a warning, and a solve without a schema. */
+START_TEST (solves_without_a_schema)
+{
+    uint8_t none[DT_DIGEST_BYTES], again[DT_DIGEST_BYTES];
+    struct dt_buf log = { 0 };
+
+    snprintf (profiler, sizeof profiler, "/nonexistent/detent-profiler");
+    rig_start (&rig, DETENTD, workers);
+    solve_key (0, none);
+    use_backend ("detent-backend-host");
+    solve_key (1, again);
+    ck_assert_mem_eq (none, again, sizeof none);
+    ck_assert_int_eq (dt_file_read (rig.log, 1 << 20, &log, NULL), 0);
+    ck_assert (strstr (dt_buf_str (&log), "backend host is not known"));
+    dt_buf_done (&log);
+}
+END_TEST
+
+START_TEST (solves_refused_by_the_schema)
+{
+    const char *build = getenv ("top_builddir");
+    struct dt_err err = { "" };
+    Detent__Reply *reply;
+
+    snprintf (profiler, sizeof profiler, "%s/detent-profiler", build ? build : ".");
+    use_backend ("backend-strict");
+    rig_start (&rig, DETENTD, workers);
+    ck_assert_int_eq (call_solve (NULL, NULL, &reply, &err), -DT_EINPUT);
+    ck_assert_str_eq (err.text, "site decoder of family attention: attention.py says that field "
+                                "\"tile_m\" is free, and the backend that output bits depend on "
+                                "it");
+    ck_assert_int_eq (call_pins ("host-small", &reply, &err), -DT_ENOTFOUND);
+}
+END_TEST
+
 START_TEST (refused_solves)
 {
     struct dt_err err = { "" };
@@ -831,6 +925,9 @@ int main (void)
     tcase_add_test (tc, refused_commits);
     tcase_add_test (tc, solves);
     tcase_add_loop_test (tc, solves_again_when_the_cache_is_damaged, 0, DT_ARRAY_SIZE (damages));
+    tcase_add_test (tc, keys_hold_the_backends_schema);
+    tcase_add_test (tc, solves_without_a_schema);
+    tcase_add_test (tc, solves_refused_by_the_schema);
     tcase_add_test (tc, refused_solves);
     tcase_add_test (tc, ended_jobs);
     tcase_add_test (tc, malformed_frames);

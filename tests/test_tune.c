@@ -451,10 +451,10 @@ START_TEST (refused_tunes)
 }
 END_TEST
 
-/* The picky backend of tests/backend-faulty.c in the place of the host's. */
-static void use_picky (void)
+/* A backend of tests/backend-faulty.c in the place of the host's. */
+static void use_faulty (const char *name)
 {
-    char *from = dt_strf ("%s/backend-picky.so", backend_dir), *to;
+    char *from = dt_strf ("%s/%s.so", backend_dir, name), *to;
     char real[4096];
 
     ck_assert_ptr_nonnull (realpath (from, real));
@@ -464,6 +464,27 @@ static void use_picky (void)
     dt_free (from);
     dt_free (to);
 }
+
+/* A deployment that was solved before its backend was there, or under another one, is
+ * held against it before a kernel is asked for. */
+START_TEST (the_backends_schema)
+{
+    char *plugin = dt_strf ("%s/detent-backend-host.so", rig.dir), *real;
+    struct dt_err err = { "" };
+
+    use_faulty ("backend-strict");
+    ck_assert_ptr_nonnull (real = realpath (plugin, NULL));
+    ck_assert_int_eq (unlink (plugin), 0);
+    start (2, 0);
+    ck_assert_int_eq (symlink (real, plugin), 0);
+    ck_assert_int_eq (tune_code ("host-small", "chat", &err), -DT_EINPUT);
+    ck_assert_str_eq (err.text, "site decoder of family attention: the backend needs the fact "
+                                "\"lanes\", which the deployment does not state");
+    ck_assert_int_eq (query ("SELECT count (*) FROM measurement"), 0);
+    free (real);
+    dt_free (plugin);
+}
+END_TEST
 
 /* B21: what the backend's plan refuses is told with its numbers and never launched: the
  * worker would die. */
@@ -475,7 +496,7 @@ START_TEST (b21_refused_values)
     Detent__Reply *reply;
     int n;
 
-    use_picky ();
+    use_faulty ("backend-picky");
     start (2, 0);
     ck_assert_int_eq (send_tune (rig.client, "host-small", "chat", 2, 0, &err), 0);
     reply = follow (rig.client, &n);
@@ -500,7 +521,7 @@ START_TEST (b21_no_legal_value)
     Detent__Reply *reply;
     int n;
 
-    use_picky ();
+    use_faulty ("backend-picky");
     start (2, 1);
     ck_assert_int_eq (send_tune (rig.client, "host-small", "chat", 2, 0, &err), 0);
     reply = follow (rig.client, &n);
@@ -531,6 +552,7 @@ int main (void)
     tcase_add_test (tc, a_full_disk);
     tcase_add_loop_test (tc, the_daemon_ends, 0, DT_ARRAY_SIZE (ends));
     tcase_add_test (tc, refused_tunes);
+    tcase_add_test (tc, the_backends_schema);
     tcase_add_test (tc, b21_refused_values);
     tcase_add_test (tc, b21_no_legal_value);
     suite_add_tcase (s, tc);
