@@ -201,6 +201,8 @@ static int check_inputs (struct verify *v, const struct dt_vm *vm)
 
         if (in->klass > DT_VM_OWN)
             return BAD (v, "%s is left open", in->name);
+        if (in->type == DT_VM_TYPE_FLOAT)
+            return BAD (v, "input %s is a float, and a call gives ints", in->name);
         if (q < 0 || schema->quantity[q].own != (in->klass == DT_VM_OWN))
             return BAD (v, "input %s is no quantity of family %s", in->name, schema->family);
     }

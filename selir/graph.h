@@ -44,8 +44,9 @@ struct dt_node {
     uint64_t seq;     /* program order; builders take graph.next_seq++          */
 };
 
-/* A static collection of ints, bools or enum members: ascending `value[n]`, or,
- * if value is NULL, lo, lo+step, ..., at most hi.  Never empty. */
+/* A static collection of ints, bools, enum members or finite floats (by their bits):
+ * ascending `value[n]`, or, if value is NULL, lo, lo+step, ..., at most hi (no floats).
+ * Never empty. */
 struct dt_domain {
     int64_t lo, hi, step;
     const int64_t *value;

@@ -188,7 +188,7 @@ static int never_nan (const struct dt_graph *g, uint32_t id, int look)
     switch (look > 0 ? n->op : DT_OP_COUNT) {
     case DT_OP_CONST:
         return !isnan (dt_op_double (n->imm));
-    case DT_OP_IDIV: case DT_OP_ITOF: case DT_OP_KNOB:
+    case DT_OP_IDIV: case DT_OP_ITOF: case DT_OP_KNOB: case DT_OP_INPUT:
         return 1;
     case DT_OP_F32: case DT_OP_FNEG: case DT_OP_FABS:
         return never_nan (g, n->a, look - 1);

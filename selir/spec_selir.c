@@ -94,13 +94,14 @@ static int find_knob (const struct dt_graph *g, const char *name)
 }
 
 /* A NaN is not among any values, and a tuple or a table could not name an infinity. */
-static int all_finite (struct dt_spec *s, const struct dt_expr *e, const struct dt_knob *k)
+static int all_finite (struct dt_spec *s, const struct dt_expr *e, uint8_t type, const int64_t *value, size_t n,
+                       const char *what, const char *name)
 {
     size_t i;
 
-    for (i = 0; k->type == DT_TYPE_FLOAT && i < k->n_values; i++)
-        if (!isfinite (dt_op_double (k->value[i])))
-            return dt_spec_error (s, -DT_ESYNTAX, e->at, NULL, "a value of knob '%s' is infinite or no number", k->name);
+    for (i = 0; type == DT_TYPE_FLOAT && i < n; i++)
+        if (!isfinite (dt_op_double (value[i])))
+            return dt_spec_error (s, -DT_ESYNTAX, e->at, NULL, "a value of %s '%s' is infinite or no number", what, name);
     return 0;
 }
 
@@ -154,7 +155,7 @@ int dt_spec_knob (struct dt_spec *s, const struct dt_expr *e, struct dt_value *r
         return r;
     k.name = a.v[0].s;
     k.value = value;
-    if ((r = all_finite (s, e, &k)) < 0 || (r = initial (s, e, &a, &k)) < 0 || (r = dt_spec_span (s, e, &k.span)) < 0)
+    if ((r = all_finite (s, e, k.type, k.value, k.n_values, "knob", k.name)) < 0 || (r = initial (s, e, &a, &k)) < 0 || (r = dt_spec_span (s, e, &k.span)) < 0)
         return r;
     n.imm = find_knob (s->g, k.name);
     if (n.imm >= 0 && !same_knob (&s->g->knob[n.imm], &k))
@@ -244,11 +245,10 @@ static int domain (struct dt_spec *s, const struct dt_field *f, struct dt_input 
         in->domain = (struct dt_domain){ .lo = 0, .hi = 1, .step = 1 };
         return 0;
     }
-    if ((r = members (s, e, v, "this domain", &in->type, &value, &n)) < 0)
+    if ((r = members (s, e, v, "this domain", &in->type, &value, &n)) < 0
+        || (r = all_finite (s, e, in->type, value, n, "the domain of", f->name)) < 0)
         return r;
-    if (in->type == DT_TYPE_FLOAT)
-        return dt_spec_error (s, -DT_ESYNTAX, e->at, "give the ints it is made of, and divide in the program: call.percent / 100",
-                              "the domain of '%s' is of floats, which no call gives", f->name);
+    /* floats by their bits, so that 0.0 and -0.0 are two members */
     qsort (value, n, sizeof *value, ascending);
     for (i = 0; i < n; i++)
         if (i == 0 || value[i] != value[k - 1])

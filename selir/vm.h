@@ -23,8 +23,9 @@
  *   where       l  of s, the places that faults name ("file:line:col")
  *
  * type: 1 int, 2 bool, 3 float, 4 enum.  Registers hold int64: of a float, the bits
- * of its double.  Only a pin or a knob is a float input.  Inputs are loaded into
- * the first registers, in order; constants follow them; then results.
+ * of its double.  A float input but a pin is one of a set of finite values, ascending
+ * by their bits.  Inputs are loaded into the first registers, in order; constants follow
+ * them; then results.
  *
  * Loading checks everything that running relies on (registers in range and
  * written before they are read, indices in range), so no blob can make the
@@ -68,7 +69,7 @@ enum dt_vm_class {
     DT_VM_RUNTIME = 1, DT_VM_UNPINNABLE = 2, DT_VM_OWN = 3, DT_VM_PIN = 4, DT_VM_KNOB = 5
 };
 
-enum { DT_VM_TYPE_ENUM = 4 }; /* `type` of an input or output: as enum dt_type */
+enum { DT_VM_TYPE_FLOAT = 3, DT_VM_TYPE_ENUM = 4 }; /* `type` of an input or output: as enum dt_type */
 
 /* Borrowed from the vm, as all that its accessors return. */
 struct dt_vm_input {

@@ -1,6 +1,7 @@
 /* selir/vm_load.c - check and load a selector blob.  Nothing in the blob is
  * trusted: what running relies on is checked here, once. */
 #include <errno.h>
+#include <math.h>
 #include <string.h>
 
 #include "base/buf.h"
@@ -8,7 +9,8 @@
 #include "base/mem.h"
 #include "selir/vm_int.h"
 
-_Static_assert ((int)DT_VM_TYPE_ENUM == (int)DT_TYPE_ENUM, "one numbering");
+_Static_assert ((int)DT_VM_TYPE_FLOAT == (int)DT_TYPE_FLOAT && (int)DT_VM_TYPE_ENUM == (int)DT_TYPE_ENUM,
+                "one numbering");
 
 #define KEYS 14     /* of the blob's map */
 #define INSN_BYTES 16
@@ -149,6 +151,7 @@ static int load_input (struct load *l, struct dt_canon_value map, struct dt_vm_i
     struct dt_canon_value domain = dt_canon_get (map, "domain");
     const char *klass = NULL;
     uint8_t i;
+    size_t k;
     int r;
 
     if (dt_canon_count (map) != 4 || dt_canon_tag (domain) != 'm')
@@ -166,8 +169,9 @@ static int load_input (struct load *l, struct dt_canon_value map, struct dt_vm_i
     if ((in->type == DT_TYPE_BOOL && (in->lo < 0 || in->hi > 1))
         || (in->type == DT_TYPE_ENUM && (in->lo < 0 || in->hi >= (int64_t)l->vm->n_enums)))
         return BAD (l, "input %s: domain does not fit its type", in->name);
-    if (in->type == DT_TYPE_FLOAT && in->klass < DT_VM_PIN)
-        return BAD (l, "input %s: a float cannot come with a call", in->name);
+    for (k = 0; in->type == DT_TYPE_FLOAT && in->klass != DT_VM_PIN && (in->step != 0 || k < in->n); k++)
+        if (in->step != 0 || !isfinite (dt_op_double (in->value[k])))
+            return BAD (l, "input %s: not a set of finite floats", in->name);
     l->vm->n_own += in->klass == DT_VM_OWN;
     return 0;
 }

@@ -97,8 +97,13 @@ int dt_site_check_graph (const struct dt_deployment *d, size_t site, const struc
     size_t n;
     int r = 0;
 
-    for (uint32_t i = 0; input && r == 0 && i < g->n_inputs; i++)
-        r = input (s->family, g->input[i].name, g->input[i].klass == DT_INPUT_OWN, reterr);
+    for (uint32_t i = 0; r == 0 && i < g->n_inputs; i++)
+        if (g->input[i].type == DT_TYPE_FLOAT)
+            r = dt_err_set (reterr, -DT_EINPUT, "the domain of input %s is of floats, and a call gives "
+                            "ints: take those it is made of, and divide in the program",
+                            g->input[i].name);
+        else if (input)
+            r = input (s->family, g->input[i].name, g->input[i].klass == DT_INPUT_OWN, reterr);
     if (r < 0)
         return dt_err_prefix (reterr, r, "site %s, program %s", s->site, s->program);
     if (!(claim = claims_of (d, s->family, &n)))

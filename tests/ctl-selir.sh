@@ -219,6 +219,14 @@ want 0 '' selir run "$tmp/p.py" --facts K=1 --inputs M=5,n=0/3 --json
 "$PYTHON3" -c 'import json,sys; o=json.load(sys.stdin); assert o["requests"]==2 and o["fields"]=={"out0":10,"out1":[5,8],"out2":[True,False]}, o' \
     < "$tmp/out" || fail "JSON of selir run"
 
+# --- a domain of floats: members by their bits
+sed '/^    w = /,$d; s/M: Runtime.*/M: Runtime[0.5, -0.0, 1e-3]/; s/out0: int/out0: float/' "$tmp/p.py" > "$tmp/f.py"
+echo '    return Choice(out0=M - 0.25 if M else M, out1=n, out2=M < 0.25)' >> "$tmp/f.py"
+want 0 '^out0 = 0.25$' selir run "$tmp/f.py" --facts K=1 --inputs M=0.50,n=0
+want 0 '^out0 = -0.0$' selir run "$tmp/f.py" --facts K=1 --inputs M=-0.0,n=0
+want 5 'M = 0.0 is outside its domain -0.0, 0.001, 0.5' selir run "$tmp/f.py" --facts K=1 --inputs M=0.0,n=0
+want 5 'M = 0.25 is outside its domain' selir run "$tmp/f.py" --facts K=1 --inputs M=0.25,n=0
+
 # --- imports, data files, and facts of a deployment
 mkdir "$tmp/m"
 sed 's|^class Model|from shared import twice\n\n\nclass Model|; s|out0=M \* w|out0=twice(M)|' "$tmp/p.py" > "$tmp/m/p.py"

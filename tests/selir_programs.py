@@ -36,6 +36,7 @@ class Call(Batch):
     own: Own[range(1, 65, 3)]
     flag: Runtime[bool]
     mode: Runtime["a", "bc", "", None]
+    load: Runtime[0.5, -2.25, 1e-3, ZERO, 0.0]
 class Pair(Record):
     a: int
     b: bool
@@ -83,7 +84,7 @@ class Maker:
         if name and self.rng.random() < 0.9:
             return name
         if self.rng.random() < 0.7:
-            return f"cl({self.int(0)}, 0, {3 if kind == 'i' else 2})"
+            return f"min(max({self.int(0)}, 0), {3 if kind == 'i' else 2})"
         return f"({self.int(0)} & 3)" if kind == "i" else f"({self.int(0)} % 3)"
 
     def divisor(self, depth):
@@ -169,6 +170,9 @@ class Maker:
             name = self.name("x")
             if name and r.random() < 0.7:
                 return name
+            if r.random() < 0.15:
+                self.used.add("float input")
+                return "call.load"
             return r.choice((f"(call.x * {r.choice(('0.5', '1e-3', '2.25', '.1'))})", f"float({self.int(0)})", f"({self.int(0)} / call.own)",
                              f"f32({self.int(0)} / call.own)", f"(call.own / {self.int(0)})", FLOAT_KNOB))
         sub = lambda: self.float(depth - 1)  # noqa: E731

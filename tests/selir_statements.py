@@ -162,7 +162,7 @@ class ProgramMaker(Maker):
         self.emit(1, f"return {self.int(1)}")
         for k in range(body, len(self.lines)):  # helpers know no inputs
             for name, other in (("range(call.x", "range(i0"), ("call.x", "p0"), ("call.y", "n0"), ("call.own", "d0"),
-                                ("call.flag", "(p0 > n0)"), ("call.mode", "('a', None, 'bc', '')[i0]")):
+                                ("call.flag", "(p0 > n0)"), ("call.load", "(p0 / d0)"), ("call.mode", "('a', None, 'bc', '')[i0]")):
                 self.lines[k] = self.lines[k].replace(name, other)
         self.helpers.append((f"f{i}", n, default))
 

@@ -105,6 +105,10 @@ refused 2 'p.py:11:16: OverflowError'
 program 'range(1, 9)' 'return R(x=152064 * 8192 * 8192 * 1048576)'
 refused 2 'p.py:11:16: OverflowError'
 
+# --- floats are no part of a call
+program '0.5, 1.0' 'return R(x=int(M * 2))'
+refused 2 'site decoder, program p.py: the domain of input longest_query is of floats, and a call gives ints'
+
 # --- a name that is not set; depth; bytes; what is not in the language
 program 'range(1, 9)' 'for i in range(0):' '    s = 2' 'return R(x=7 // s)'
 refused 2 'p.py:13:21: UnboundLocalError'

@@ -301,6 +301,48 @@ START_TEST (domains)
 }
 END_TEST
 
+/* Floats are members by their bits; a NaN or an infinity is none. */
+static const struct {
+    const char *domain;
+    size_t n; /* members; 0: refused */
+    const char *want;
+} float_domains[] = {
+    { "0.5, -0.25, 0.5, 1e-3", 3, NULL },
+    { "0.0, -0.0", 2, NULL },
+    { "[n / 4 for n in range(8)]", 8, NULL },
+    { "1.0, float('inf')", 0, "p.py:5:16: a value of the domain of 'x' is infinite or no number" },
+    { "1.0, 1e999 - 1e999", 0, "p.py:5:16: a value of the domain of 'x' is infinite or no number" },
+    { "1.0, 2", 0, "p.py:5:16: the values of this domain are not of one type" },
+};
+
+START_TEST (float_domain)
+{
+    char text[1024];
+    struct dt_graph *g = NULL;
+    struct dt_err err = { "" };
+    int r;
+
+    snprintf (text, sizeof text,
+              "from selir import Batch, Facts, Record, Runtime, selection\n"
+              "class M(Facts):\n    pass\n"
+              "class C(Batch):\n    x: Runtime[%s]\n"
+              "class R(Record):\n    n: float\n"
+              "@selection(family=\"f\")\ndef choose(facts: M, call: C) -> R:\n    return R(n=call.x * 2)\n",
+              float_domains[_i].domain);
+    r = specialise (text, NULL, 0, &g, &err);
+    if (!float_domains[_i].n) {
+        ck_assert_int_eq (r, -DT_ESYNTAX);
+        ck_assert_msg (strncmp (err.text, float_domains[_i].want, strlen (float_domains[_i].want)) == 0, "%s", err.text);
+        return;
+    }
+    ck_assert_msg (r == 0, "%s", err.text);
+    ck_assert (g->input[0].type == DT_TYPE_FLOAT && g->input[0].domain.n == float_domains[_i].n);
+    for (size_t i = 1; i < g->input[0].domain.n; i++)
+        ck_assert (g->input[0].domain.value[i - 1] < g->input[0].domain.value[i]);
+    dt_graph_free (g);
+}
+END_TEST
+
 /* An expression of many operands is deep for the evaluator, not for the parser. */
 START_TEST (many_operands)
 {
@@ -332,6 +374,7 @@ int main (void)
     tcase_add_loop_test (tc, facts_case, 0, (int)DT_ARRAY_SIZE (bad_facts));
     tcase_add_loop_test (tc, graph, 0, (int)DT_ARRAY_SIZE (graphs));
     tcase_add_test (tc, domains);
+    tcase_add_loop_test (tc, float_domain, 0, DT_ARRAY_SIZE (float_domains));
     tcase_add_loop_test (tc, many_operands, 0, 3);
     suite_add_tcase (s, tc);
     srunner_run_all (sr, CK_NORMAL);
