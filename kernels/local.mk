@@ -4,6 +4,9 @@ host_backend_sources = \
 	kernels/host/call.c kernels/host/call.h \
 	kernels/host/lanes.h kernels/host/seed.h \
 	kernels/host/pool.c kernels/host/pool.h \
+	kernels/host/product.h kernels/host/product.inc \
+	kernels/host/product_base.c kernels/host/product_fma.c \
+	kernels/host/terms.h \
 	kernels/attention/host/attention.c kernels/attention/host/attention.h \
 	kernels/attention/host/fill.c \
 	kernels/attention/host/plant.h \
@@ -11,13 +14,19 @@ host_backend_sources = \
 	kernels/attention/host/shape.c \
 	kernels/attention/host/tile.inc \
 	kernels/attention/host/tile_avx2.c \
-	kernels/attention/host/tile_base.c
+	kernels/attention/host/tile_base.c \
+	kernels/gemm/host/fill.c \
+	kernels/gemm/host/gemm.c kernels/gemm/host/gemm.h \
+	kernels/gemm/host/plant.h \
+	kernels/gemm/host/run.c \
+	kernels/gemm/host/shape.c
 
 pkglib_LTLIBRARIES += detent-backend-host.la
 detent_backend_host_la_SOURCES = $(host_backend_sources)
 nodist_detent_backend_host_la_SOURCES = kernels/host/build.h
 detent_backend_host_la_CFLAGS = $(AM_CFLAGS) -Wno-psabi
 detent_backend_host_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -shared
+detent_backend_host_la_LIBADD = -lm
 
 # The backend's identity: a digest of its sources, its compiler and its flags.
 BUILT_SOURCES += kernels/host/build.h
@@ -31,4 +40,4 @@ kernels/host/build.h: $(host_backend_sources) Makefile
 
 $(detent_backend_host_la_OBJECTS): kernels/host/build.h
 
-EXTRA_DIST += kernels/README.md kernels/attention/README.md kernels/host/README.md
+EXTRA_DIST += kernels/README.md kernels/attention/README.md kernels/gemm/README.md kernels/host/README.md

@@ -1,6 +1,7 @@
 # programs/: SelIR programs, and the module that runs them under CPython.
 nobase_dist_pkgdata_DATA += \
 	programs/detent/attention.py \
+	programs/detent/gemm.py \
 	programs/selir.py
 
 # programs/sglang/: SGLang's selections.

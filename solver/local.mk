@@ -28,4 +28,4 @@ libdtsolver_la_CFLAGS = $(AM_CFLAGS) $(YAML_CFLAGS)
 libdtsolver_la_LIBADD = libdtselir.la libdtbase.la $(YAML_LIBS)
 
 deploymentsdir = $(pkgdatadir)/deployments
-dist_deployments_DATA = deployments/host-small.yaml
+dist_deployments_DATA = deployments/host-families.yaml deployments/host-small.yaml

@@ -97,6 +97,7 @@ nodist_tests_backend_planted_la_SOURCES = kernels/host/build.h
 tests_backend_planted_la_CPPFLAGS = $(AM_CPPFLAGS) -DDT_PLANT
 tests_backend_planted_la_CFLAGS = $(AM_CFLAGS) -Wno-psabi
 tests_backend_planted_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -shared -rpath /nowhere
+tests_backend_planted_la_LIBADD = -lm
 $(tests_backend_planted_la_OBJECTS): kernels/host/build.h
 check_PROGRAMS += tests/test_attention tests/test_attention_invariance
 TESTS += tests/test_attention tests/test_attention_invariance
@@ -107,6 +108,17 @@ tests_test_attention_invariance_SOURCES = tests/test_attention_invariance.c \
 	tests/attention_rig.c tests/attention_rig.h
 tests_test_attention_invariance_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 tests_test_attention_invariance_LDADD = $(CHECK_LIBS)
+
+# gemm on the host; tests/family_rig runs calls of any family.
+check_PROGRAMS += tests/test_gemm tests/test_gemm_invariance
+TESTS += tests/test_gemm tests/test_gemm_invariance
+tests_test_gemm_SOURCES = tests/test_gemm.c tests/family_rig.c tests/family_rig.h
+tests_test_gemm_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
+tests_test_gemm_LDADD = $(CHECK_LIBS) -lm
+tests_test_gemm_invariance_SOURCES = tests/test_gemm_invariance.c tests/family_rig.c \
+	tests/family_rig.h
+tests_test_gemm_invariance_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
+tests_test_gemm_invariance_LDADD = $(CHECK_LIBS) -lm
 endif
 
 # proto

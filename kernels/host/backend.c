@@ -18,7 +18,7 @@
 
 #define ARRAY_SIZE(a) (sizeof (a) / sizeof *(a))
 
-static const struct host_family *const entries[] = { &host_attention };
+static const struct host_family *const entries[] = { &host_attention, &host_gemm };
 
 static struct dt_backend_family families[ARRAY_SIZE (entries)];
 
@@ -96,6 +96,15 @@ static int has_wide_vectors (void)
 #endif
 }
 
+static int has_fused (void)
+{
+#ifdef __x86_64__
+    return __builtin_cpu_supports ("fma") != 0;
+#else
+    return 0;
+#endif
+}
+
 static void close_ctx (struct dt_backend_ctx *ctx)
 {
     if (!ctx)
@@ -124,6 +133,7 @@ static int open_ctx (const struct dt_backend_options *options, struct dt_backend
     }
     find_device (ctx->device, sizeof ctx->device);
     ctx->wide = has_wide_vectors ();
+    ctx->fused = ctx->wide && has_fused ();
     ctx->identity = (struct dt_backend_identity){
         .name = "host", .build = HOST_BUILD, .libraries = "", .driver = "",
         .device = ctx->device, .units = units,

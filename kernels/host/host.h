@@ -15,7 +15,8 @@ struct dt_backend_ctx {
     struct host_pool *pool;
     struct dt_backend_identity identity;
     char device[128];
-    int wide; /* the processor has AVX2; chooses instructions, never bits */
+    int wide;  /* the processor has AVX2; chooses instructions, never bits */
+    int fused; /* ... and fused multiply-adds */
     uint64_t elapsed_ns;
 };
 
@@ -33,7 +34,7 @@ struct host_family {
                  struct dt_backend_row *ret, struct dt_backend_error *err);
 };
 
-extern const struct host_family host_attention;
+extern const struct host_family host_attention, host_gemm;
 
 /* Write one line to 'err' (may be NULL) and return 'code'. */
 int host_fail (struct dt_backend_error *err, int code, const char *format, ...)
