@@ -1,19 +1,26 @@
 /* The host backend with planted faults: what the invariance tests must catch.
- * The fault is named by the environment variable DT_PLANT when the plugin is
- * loaded ("pairwise" of attention, "gemm_split"), or set later through the symbol
- * attn_plant or gemm_plant.  Never installed. */
+ * The fault ("pairwise" of attention, "gemm_split") is named by the environment
+ * variable DT_PLANT when the plugin is loaded, or by the file's name,
+ * detent-backend-planted-NAME.so, or set later through the symbol attn_plant or
+ * gemm_plant.  Never installed. */
+#define _GNU_SOURCE /* dladdr */
 #include "kernels/attention/host/plant.h"
 #include "kernels/gemm/host/plant.h"
 
+#include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
 
 __attribute__ ((visibility ("default"))) enum attn_plant attn_plant;
 __attribute__ ((visibility ("default"))) enum gemm_plant gemm_plant;
+_Atomic int attn_running;
 
 static const char *const names[] = {
     [PLANT_NONE] = "none", [PLANT_FOLD_RUNS] = "fold_runs", [PLANT_PAIRWISE] = "pairwise",
     [PLANT_LAZY] = "lazy", [PLANT_TILE] = "tile", [PLANT_NAN] = "nan", [PLANT_BASE] = "base",
+    [PLANT_PADDING] = "padding", [PLANT_SPLIT_K] = "split_k", [PLANT_SWAP_END] = "swap_end",
+    [PLANT_FUSED] = "fused", [PLANT_TAIL] = "tail", [PLANT_WIDTH] = "width",
+    [PLANT_ABOVE64] = "above64", [PLANT_ROW17] = "row17", [PLANT_CONTENTION] = "contention",
 };
 
 static const char *const gemm_names[] = {
@@ -22,15 +29,31 @@ static const char *const gemm_names[] = {
     [GEMM_PLANT_TAIL] = "gemm_tail", [GEMM_PLANT_BASE] = "gemm_base",
 };
 
-__attribute__ ((constructor)) static void choose_plant (void)
+/* The name's index in a list; 0, no fault, if it is not there. */
+static int find (const char *const *list, size_t n_list, const char *name, size_t n)
 {
-    const char *name = getenv ("DT_PLANT");
     size_t i;
 
-    for (i = 0; name && i < sizeof names / sizeof *names; i++)
-        if (strcmp (name, names[i]) == 0)
-            attn_plant = (enum attn_plant)i;
-    for (i = 0; name && i < sizeof gemm_names / sizeof *gemm_names; i++)
-        if (strcmp (name, gemm_names[i]) == 0)
-            gemm_plant = (enum gemm_plant)i;
+    for (i = 0; i < n_list; i++)
+        if (strlen (list[i]) == n && strncmp (name, list[i], n) == 0)
+            return (int)i;
+    return 0;
+}
+
+__attribute__ ((constructor)) static void choose_plant (void)
+{
+    static const char before[] = "detent-backend-planted-";
+    const char *name = getenv ("DT_PLANT"), *file;
+    Dl_info info;
+    size_t n = name ? strlen (name) : 0;
+
+    if (dladdr (names, &info) && (file = strstr (info.dli_fname, before))) {
+        name = file + sizeof before - 1;
+        n = strcspn (name, ".");
+    }
+    if (!name)
+        return;
+    attn_plant = (enum attn_plant)find (names, sizeof names / sizeof *names, name, n);
+    gemm_plant = (enum gemm_plant)find (gemm_names, sizeof gemm_names / sizeof *gemm_names, name,
+                                        n);
 }

@@ -182,8 +182,9 @@ struct dt_backend {
 
     /* Write the operands of a call: keys, values, weights, page tables.
      * Everything of request i follows from seed[i], the site's facts, the
-     * request's fields, `data` and `exchange` alone.  `scatter` permutes addresses only (pages, say):
-     * outputs must not depend on it.  operands: [plan.operand_bytes]. */
+     * request's fields, `data` and `exchange` alone.  `scatter` permutes addresses
+     * (pages, say) and chooses what lies in slots that nobody may use: outputs must
+     * not depend on it.  operands: [plan.operand_bytes]. */
     int (*fill) (struct dt_backend_ctx *ctx, const struct dt_backend_call *call,
                  uint64_t scatter, void *operands, struct dt_backend_error *err);
 

@@ -92,7 +92,7 @@ struct attn_tile {
     size_t first;                    /* position of the request's token 0 */
     size_t row, n_rows;
     float scale;                     /* log2 (e) / sqrt (head_dim), see README */
-    size_t n_calls;                  /* requests of the call; planted faults only */
+    size_t n_calls, request;         /* requests of the call, and which; planted faults only */
     float *q, *k, *v, *s, *alpha;
     struct attn_state part;          /* one split's */
 };

@@ -16,6 +16,7 @@ struct fill {
     const struct attn_shape *s;
     const struct dt_backend_call *call;
     char *operands;
+    float unused; /* what lies past the end of a request's last page */
 };
 
 /* The power of two that scales a value: over 8 binades, or over 40. */
@@ -116,7 +117,7 @@ static size_t partner_of (size_t position, float *ret_sign)
     return in < 16 ? position : position - in + (in * 5 + 3) % 16;
 }
 
-/* Keys and values of one position in one page; past the end, NaN. */
+/* Keys and values of one position in one page; past the end, what nobody may use. */
 static void fill_key (const struct fill *f, size_t request, size_t position, size_t page)
 {
     const struct attn_shape *s = f->s;
@@ -127,7 +128,7 @@ static void fill_key (const struct fill *f, size_t request, size_t position, siz
     float k[ATTN_MAX_HEAD_DIM], v[ATTN_MAX_HEAD_DIM];
 
     for (i = 0; i < d; i++)
-        k[i] = v[i] = __builtin_nanf ("");
+        k[i] = v[i] = f->unused;
     if (position < kv_len)
         source = standing_at (f, f->call->request + request * ATTN_N_FIELDS, position);
     if (f->call->data == DT_BACKEND_CANCEL)
@@ -214,7 +215,8 @@ int attn_fill (struct dt_backend_ctx *ctx, const struct dt_backend_call *call,
                uint64_t scatter, void *operands, struct dt_backend_error *err)
 {
     struct attn_shape s;
-    struct fill f = { &s, call, operands };
+    /* Two things, so that also a kernel that always uses them is seen. */
+    struct fill f = { &s, call, operands, scatter >> 63 ? 0x1p100f : __builtin_nanf ("") };
     int r;
 
     if ((r = attn_shape_init (&s, call, ctx->identity.units, err)) < 0)

@@ -51,6 +51,7 @@ static void tile_init (const struct job *j, size_t thread, const struct attn_ite
         .n_rows = item->n_rows,
         .scale = j->scale,
         .n_calls = s->n_requests,
+        .request = item->request,
         .k = work,
         .v = work + s->head_dim * s->block_n,
         .q = work + 2 * s->head_dim * s->block_n,
@@ -190,9 +191,15 @@ int attn_run (struct dt_backend_ctx *ctx, const struct dt_backend_call *call,
     };
     attn_shape_items (&s, call, workspace);
     begin = host_now_ns ();
+#ifdef DT_PLANT
+    attn_running++;
+#endif
     host_pool_run (ctx->pool, run_item, &j, s.n_items);
     if (s.n_folds)
         host_pool_run (ctx->pool, fold_item, &j, s.n_items);
+#ifdef DT_PLANT
+    attn_running--;
+#endif
     ctx->elapsed_ns = host_now_ns () - begin;
     return 0;
 }

@@ -71,6 +71,8 @@ static void copy_call (struct attn_shape *s, const struct dt_backend_call *call)
     s->group = s->q_heads / s->kv_heads;
     if (PLANTED (TILE) && call->n_requests > 1)
         s->block_n = s->block_n == 16 ? 32 : s->block_n / 2;
+    if (PLANTED (SPLIT_K) && call->n_requests > 4)
+        s->split_stride = s->split_stride == 256 ? 512 : 256;
 }
 
 /* The tiles of one request, last rows first: they have most keys to see, and
