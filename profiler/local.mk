@@ -3,6 +3,8 @@ noinst_LTLIBRARIES += libdtprofiler.la
 libdtprofiler_la_SOURCES = \
 	profiler/backend.c profiler/backend.h \
 	profiler/describe.c profiler/describe.h \
+	profiler/certify.c profiler/certify.h \
+	profiler/lane.c profiler/lane.h \
 	profiler/worker.c profiler/worker.h
 libdtprofiler_la_CFLAGS = $(AM_CFLAGS) $(PROTOBUF_C_CFLAGS)
 libdtprofiler_la_LIBADD = libdtproto.la libdtbase.la

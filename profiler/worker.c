@@ -4,7 +4,7 @@
 
 #include "base/digest.h"
 #include "base/mem.h"
-#include "profiler/backend.h"
+#include "profiler/certify.h"
 #include "profiler/describe.h"
 #include "proto/frame.h"
 
@@ -20,6 +20,7 @@ struct operands {
 struct worker {
     int fd;
     struct dt_plugin plugin;
+    struct dt_certify *certify; /* the round, or NULL */
     struct operands set[DT_WORKER_OPERAND_SETS];
     size_t held_bytes;
     uint64_t tick;
@@ -69,6 +70,7 @@ static void close_plugin (struct worker *w)
             release (w, &w->set[i]);
     w->plugin.backend->free (w->plugin.ctx, w->output);
     w->plugin.backend->free (w->plugin.ctx, w->workspace);
+    w->certify = dt_certify_free (w->certify);
     w->output = w->workspace = NULL;
     w->output_bytes = w->workspace_bytes = 0;
     dt_plugin_close (&w->plugin);
@@ -263,6 +265,25 @@ static int on_call (struct worker *w, const Detent__WorkerRequest *rq, Detent__W
     return r;
 }
 
+static int on_certify (struct worker *w, const Detent__WorkerRequest *rq, Detent__WorkerReply *rp,
+                       Detent__WorkerCertified *ret, struct dt_err *reterr)
+{
+    int r;
+
+    rp->body_case = DETENT__WORKER_REPLY__BODY_CERTIFIED;
+    rp->certified = ret;
+    if (!w->plugin.backend)
+        return dt_err_set (reterr, -DT_EINPUT, "no backend is open");
+    if (rq->body_case == DETENT__WORKER_REQUEST__BODY_BATCH)
+        return w->certify ? dt_certify_batch (w->certify, rq->batch, ret, reterr)
+                          : dt_err_set (reterr, -DT_EINPUT, "a batch of no round");
+    w->certify = dt_certify_free (w->certify);
+    if ((r = dt_certify_new (&w->plugin, rq->certify, &w->certify, reterr)) < 0)
+        return r;
+    dt_certify_tell (w->certify, ret);
+    return 0;
+}
+
 static int answer (struct worker *w, const Detent__WorkerRequest *rq, struct dt_err *reterr)
 {
     Detent__WorkerReply rp = DETENT__WORKER_REPLY__INIT;
@@ -270,6 +291,7 @@ static int answer (struct worker *w, const Detent__WorkerRequest *rq, struct dt_
     Detent__WorkerPlan plan = DETENT__WORKER_PLAN__INIT;
     Detent__WorkerTimes times = DETENT__WORKER_TIMES__INIT;
     struct dt_description about = { .schema = DETENT__WORKER_SCHEMA__INIT };
+    Detent__WorkerCertified certified = DETENT__WORKER_CERTIFIED__INIT;
     struct dt_err what = { "" };
     int r;
 
@@ -283,6 +305,10 @@ static int answer (struct worker *w, const Detent__WorkerRequest *rq, struct dt_
     case DETENT__WORKER_REQUEST__BODY_PLAN:
     case DETENT__WORKER_REQUEST__BODY_MEASURE:
         r = on_call (w, rq, &rp, &plan, &times, &what);
+        break;
+    case DETENT__WORKER_REQUEST__BODY_CERTIFY:
+    case DETENT__WORKER_REQUEST__BODY_BATCH:
+        r = on_certify (w, rq, &rp, &certified, &what);
         break;
     default:
         r = dt_err_set (&what, -DT_EVERSION, "unknown request; the daemon is of another version");
