@@ -41,3 +41,72 @@ kernels/host/build.h: $(host_backend_sources) Makefile
 $(detent_backend_host_la_OBJECTS): kernels/host/build.h
 
 EXTRA_DIST += kernels/README.md kernels/attention/README.md kernels/gemm/README.md kernels/host/README.md
+
+# The CUDA backend: C for the host's side, CUDA C++ for kernels alone.
+cuda_backend_main = kernels/cuda/backend.c
+cuda_backend_c = \
+	kernels/cuda/cuda.h \
+	kernels/cuda/clock.c kernels/cuda/clock.h \
+	kernels/cuda/error.c \
+	kernels/cuda/library.c kernels/cuda/library.h \
+	kernels/cuda/nvml.c kernels/cuda/nvml.h \
+	kernels/cuda/span.c kernels/cuda/span.h \
+	kernels/cuda/timed.c kernels/cuda/timed.h \
+	kernels/gemm/cuda/configs.c kernels/gemm/cuda/configs.inc \
+	kernels/gemm/cuda/data.h \
+	kernels/gemm/cuda/gemm.c kernels/gemm/cuda/gemm.h \
+	kernels/gemm/cuda/lt.c kernels/gemm/cuda/lt.h \
+	kernels/gemm/cuda/plant.h
+cuda_backend_cu = \
+	kernels/cuda/delay.cu \
+	kernels/gemm/cuda/chain.cu \
+	kernels/gemm/cuda/fill.cu
+cuda_backend_all = $(cuda_backend_main) $(cuda_backend_c) $(cuda_backend_cu)
+EXTRA_DIST += $(cuda_backend_all) kernels/cuda/nvcc-lo \
+	kernels/cuda/README.md kernels/gemm/cuda/README.md
+
+if HAVE_CUDA
+# cudart is static, so that the plugin loads where no toolkit is; it stays loaded,
+# since neither CUDA nor CUPTI survives being unloaded.
+cuda_libs = $(CUDA_LIBDIR)/libcudart_static.a -lpthread -ldl -lrt
+cuda_cflags = $(AM_CFLAGS) $(CUDA_CPPFLAGS) -Wno-strict-prototypes
+cuda_ldflags = $(AM_LDFLAGS) -module -avoid-version -shared -Wl,-z,nodelete
+cuda_backend_lo = $(cuda_backend_cu:.cu=.lo)
+
+noinst_LTLIBRARIES += libdtcuda.la
+libdtcuda_la_SOURCES = $(cuda_backend_c)
+libdtcuda_la_CFLAGS = $(cuda_cflags)
+libdtcuda_la_LIBADD = $(cuda_backend_lo)
+libdtcuda_la_DEPENDENCIES = $(cuda_backend_lo)
+
+pkglib_LTLIBRARIES += detent-backend-cuda.la
+detent_backend_cuda_la_SOURCES = $(cuda_backend_main)
+nodist_detent_backend_cuda_la_SOURCES = kernels/cuda/build.h
+detent_backend_cuda_la_CFLAGS = $(cuda_cflags)
+detent_backend_cuda_la_LDFLAGS = $(cuda_ldflags)
+detent_backend_cuda_la_LIBADD = libdtcuda.la $(cuda_libs)
+
+BUILT_SOURCES += kernels/cuda/build.h
+CLEANFILES += kernels/cuda/build.h
+kernels/cuda/build.h: $(cuda_backend_all) Makefile
+	$(AM_V_GEN)$(MKDIR_P) kernels/cuda && \
+	{ for f in $(cuda_backend_all); do cat $(top_srcdir)/$$f || exit 1; done; \
+	  $(CC) --version | head -n 1; $(NVCC) --version | tail -n 1; \
+	  echo '$(DT_CFLAGS) $(CPPFLAGS) $(CFLAGS) $(NVCC_ARCH)'; } | sha256sum | \
+	  sed 's/^\([0-9a-f]*\).*/#define CUDA_BUILD "\1"/' > $@.tmp && mv $@.tmp $@
+
+$(detent_backend_cuda_la_OBJECTS): kernels/cuda/build.h
+$(cuda_backend_lo): $(cuda_backend_c)
+endif
+
+# Kernels do not contract: a formula rounds the same wherever it stands.
+SUFFIXES = .cu .lo
+nvcc_command = $(NVCC) $(NVCC_ARCH) -std=c++17 -O2 --fmad=false -lineinfo -Xcompiler -fPIC \
+	-Xcompiler -Wall,-fvisibility=hidden,-fno-threadsafe-statics,-fno-exceptions -I$(top_srcdir) -I$(top_srcdir)/include \
+	-I$(top_builddir) -Werror all-warnings
+.cu.lo:
+	$(AM_V_GEN)sh $(top_srcdir)/kernels/cuda/nvcc-lo $@ $< $(nvcc_command)
+mostlyclean-local: mostlyclean-cuda
+mostlyclean-cuda:
+	rm -f $(cuda_backend_cu:.cu=.lo) $(cuda_backend_cu:.cu=.o)
+.PHONY: mostlyclean-cuda

@@ -42,7 +42,7 @@ fail:
 int dt_plugin_open (struct dt_plugin *p, const char *path, uint32_t units,
                     struct dt_err *reterr)
 {
-    struct dt_backend_options options = { .units = units, .device = 0 };
+    struct dt_backend_options options = { .units = units, .device = 0, .timed = 1 };
     struct dt_backend_error err = { "" };
     struct dt_plugin n;
     int r;

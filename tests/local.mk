@@ -356,3 +356,14 @@ tests_test_keys_SOURCES = tests/test_keys.c tests/daemon_rig.c tests/daemon_rig.
 tests_test_keys_CFLAGS = $(daemon_test_cflags)
 tests_test_keys_LDADD = libdtdaemon.la $(CHECK_LIBS)
 endif
+
+# kernels/cuda: what needs no GPU
+EXTRA_DIST += tests/gpu/test_cuda_host.c
+if HAVE_CUDA
+if HAVE_CHECK
+check_PROGRAMS += tests/gpu/test_cuda_host
+TESTS += tests/gpu/test_cuda_host
+tests_gpu_test_cuda_host_CFLAGS = $(cuda_cflags) $(CHECK_CFLAGS)
+tests_gpu_test_cuda_host_LDADD = libdtcuda.la $(cuda_libs) $(CHECK_LIBS)
+endif
+endif

@@ -31,7 +31,7 @@ extern "C" {
 
 /* Raised when a structure below changes its layout or a function its meaning.
  * A loader refuses a backend of another number. */
-#define DT_BACKEND_ABI 2u
+#define DT_BACKEND_ABI 3u
 
 /* Codes beside -errno.  The numbers are also those of base/err.h. */
 #define DT_BACKEND_EUNSUPPORTED 1010 /* legal in form, but no kernel for it    */
@@ -147,6 +147,8 @@ struct dt_backend_ctx; /* the backend's own; one per thread of use */
 struct dt_backend_options {
     uint32_t units;  /* worker threads of a host backend; 0: all there are    */
     uint32_t device; /* ordinal of the device; 0 on the host                  */
+    uint32_t timed;  /* 1: elapsed_ns will be asked for; an engine leaves it 0, and
+                      * no profiling library is started in its process */
 };
 
 struct dt_backend {
@@ -197,7 +199,7 @@ struct dt_backend {
 
     /* Nanoseconds on the backend's clock that the last successful `run` of this
      * context took, kernels only, and the clock's name ("CLOCK_MONOTONIC_RAW",
-     * "CUPTI"). */
+     * "CUPTI").  A context that was not opened `timed` may say 0. */
     uint64_t (*elapsed_ns) (const struct dt_backend_ctx *ctx);
     const char *clock;
 

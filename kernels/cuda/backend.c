@@ -1,0 +1,319 @@
+/* The CUDA backend: contexts, memory, and the table of its families. */
+#include "kernels/cuda/cuda.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernels/cuda/build.h" /* made: CUDA_BUILD */
+#include "kernels/cuda/clock.h"
+#include "kernels/cuda/nvml.h"
+#include "kernels/cuda/timed.h"
+
+#define ARRAY_SIZE(a) (sizeof (a) / sizeof *(a))
+
+static const struct cuda_family *const entries[] = { &cuda_gemm };
+
+_Static_assert (ARRAY_SIZE (entries) <= CUDA_MAX_FAMILIES, "a context has no slot for a family");
+
+static struct dt_backend_family families[ARRAY_SIZE (entries)];
+static int by_events; /* DETENT_CUDA_CLOCK=events, when the plugin was loaded */
+
+static int is_set (const char *variable, const char *value)
+{
+    const char *v = getenv (variable);
+
+    return v && strcmp (v, value) == 0;
+}
+
+static void close_ctx (struct dt_backend_ctx *ctx)
+{
+    size_t i;
+
+    if (!ctx)
+        return;
+    if (ctx->stream)
+        cudaStreamSynchronize (ctx->stream);
+    for (i = ARRAY_SIZE (entries); i-- > 0;)
+        if (entries[i]->close)
+            entries[i]->close (ctx, i);
+    if (ctx->begin)
+        cudaEventDestroy (ctx->begin);
+    if (ctx->end)
+        cudaEventDestroy (ctx->end);
+    if (ctx->stream)
+        cudaStreamDestroy (ctx->stream);
+    cuda_clock_free (ctx->clock);
+    cuda_nvml_free (ctx->nvml);
+    free (ctx);
+}
+
+/* The device of this ordinal, without starting to use it. */
+static int find_device (struct dt_backend_ctx *ctx, uint32_t device, struct dt_backend_error *err)
+{
+    struct cudaDeviceProp prop;
+    int n = 0;
+    cudaError_t e = cudaGetDeviceCount (&n);
+
+    if (e != cudaSuccess)
+        return cuda_fail (err, -ENODEV, "cuda: no device: %s (%d): %s", cudaGetErrorName (e),
+                          (int)e, cudaGetErrorString (e));
+    if (n <= 0 || device >= (uint32_t)n)
+        return cuda_fail (err, -ENODEV, "cuda: no device %u; there are %d", device, n);
+    if ((e = cudaGetDeviceProperties (&prop, (int)device)) != cudaSuccess)
+        return cuda_fail (err, -ENODEV, "cuda: device %u: %s (%d)", device, cudaGetErrorName (e),
+                          (int)e);
+    if (prop.major < 8)
+        return cuda_fail (err, -ENODEV, "cuda: device %u, %s, has compute capability %d.%d; 8.0 is"
+                          " the least", device, prop.name, prop.major, prop.minor);
+    ctx->device = (int)device;
+    ctx->l2_bytes = prop.l2CacheSize > 0 ? (size_t)prop.l2CacheSize : 0;
+    snprintf (ctx->name, sizeof ctx->name, "%s", prop.name);
+    ctx->identity = (struct dt_backend_identity){
+        .name = "cuda", .build = CUDA_BUILD, .libraries = ctx->libraries, .driver = ctx->driver,
+        .device = ctx->name, .units = (uint32_t)prop.multiProcessorCount,
+    };
+    return 0;
+}
+
+/* Watch the device through NVML, if it is there.  Nothing of this process computes
+ * yet, so whoever does is another. */
+static int watch_device (struct dt_backend_ctx *ctx, struct dt_backend_error *err)
+{
+    struct dt_backend_error why = { "" };
+    struct cuda_nvml_state s;
+    char pci[32] = "";
+    int r;
+
+    if (cudaDeviceGetPCIBusId (pci, sizeof pci, ctx->device) != cudaSuccess
+        || cuda_nvml_new (pci, &ctx->nvml, &why) < 0)
+        return 0;
+    snprintf (ctx->driver, sizeof ctx->driver, "%s", cuda_nvml_driver (ctx->nvml));
+    if (!ctx->timed || ctx->shared)
+        return 0;
+    if ((r = cuda_nvml_read (ctx->nvml, &s, err)) < 0)
+        return r;
+    if (s.processes)
+        return cuda_fail (err, -EBUSY, "cuda: process %u computes on device %d; end it, or set"
+                          " DETENT_CUDA_SHARED=1 to measure beside it", s.other_pid, ctx->device);
+    return 0;
+}
+
+static int start_clock (struct dt_backend_ctx *ctx, struct dt_backend_error *err)
+{
+    struct cuda_cupti api;
+    int r;
+
+    if (!ctx->timed || by_events)
+        return 0;
+    if ((r = cuda_cupti_load (&api, err)) < 0)
+        return r;
+    return cuda_clock_new (&api, &ctx->clock, err);
+}
+
+static int start_device (struct dt_backend_ctx *ctx, struct dt_backend_error *err)
+{
+    struct cuda_nvml_state s;
+    int driver = 0;
+    int r;
+
+    if ((r = cuda_check (ctx, cudaSetDevice (ctx->device), "cuda: device", err)) < 0
+        || (r = cuda_check (ctx, cudaStreamCreateWithFlags (&ctx->stream, cudaStreamNonBlocking),
+                            "cuda: stream", err)) < 0
+        || (r = cuda_check (ctx, cudaEventCreate (&ctx->begin), "cuda: event", err)) < 0
+        || (r = cuda_check (ctx, cudaEventCreate (&ctx->end), "cuda: event", err)) < 0)
+        return r;
+    if (!ctx->driver[0] && cudaDriverGetVersion (&driver) == cudaSuccess)
+        snprintf (ctx->driver, sizeof ctx->driver, "CUDA %d.%d", driver / 1000,
+                  driver % 1000 / 10);
+    if (ctx->nvml && (r = cuda_nvml_read (ctx->nvml, &s, err)) < 0)
+        return r;
+    ctx->processes = ctx->nvml ? s.processes : 0;
+    return 0;
+}
+
+static int open_ctx (const struct dt_backend_options *options, struct dt_backend_ctx **ret,
+                     struct dt_backend_error *err)
+{
+    struct dt_backend_ctx *ctx;
+    size_t i;
+    int r;
+
+    if (!(ctx = calloc (1, sizeof *ctx)))
+        return cuda_fail (err, -ENOMEM, "cuda: out of memory");
+    ctx->timed = options && options->timed;
+    ctx->shared = is_set ("DETENT_CUDA_SHARED", "1");
+    if ((r = find_device (ctx, options ? options->device : 0, err)) < 0
+        || (r = watch_device (ctx, err)) < 0 || (r = start_clock (ctx, err)) < 0
+        || (r = start_device (ctx, err)) < 0)
+        goto fail;
+    for (i = 0; i < ARRAY_SIZE (entries); i++)
+        if (entries[i]->open && (r = entries[i]->open (ctx, i, err)) < 0)
+            goto fail;
+    *ret = ctx;
+    return 0;
+fail:
+    close_ctx (ctx);
+    return r;
+}
+
+static const struct dt_backend_identity *identity (const struct dt_backend_ctx *ctx)
+{
+    return &ctx->identity;
+}
+
+/* The call's slot, or a negative code; the context's device is then current. */
+static int slot_of (struct dt_backend_ctx *ctx, const struct dt_backend_call *call,
+                    size_t *ret, struct dt_backend_error *err)
+{
+    size_t i;
+
+    for (i = 0; i < ARRAY_SIZE (entries); i++)
+        if (call && call->family == &families[i])
+            break;
+    if (i == ARRAY_SIZE (entries))
+        return cuda_fail (err, -EINVAL, "cuda: the call names no family of this backend");
+    if (!call->fact || !call->param || (call->n_requests && (!call->request || !call->seed)))
+        return cuda_fail (err, -EINVAL, "%s: a call of %zu requests without facts, parameters,"
+                          " requests or seeds", families[i].name, call->n_requests);
+    if (call->data >= DT_BACKEND_DATA_KINDS)
+        return cuda_fail (err, -EINVAL, "%s: there is no kind %u of data", families[i].name,
+                          call->data);
+    if (ctx->dead[0])
+        return cuda_refuse (call, err, -DT_BACKEND_EDEVICE, "device %d gives no more answers since"
+                            " %s; a new process may", ctx->device, ctx->dead);
+    *ret = i;
+    return cuda_check (ctx, cudaSetDevice (ctx->device), "cuda: device", err);
+}
+
+static int plan (struct dt_backend_ctx *ctx, const struct dt_backend_call *call,
+                 struct dt_backend_plan *ret, struct dt_backend_error *err)
+{
+    size_t slot;
+    int r = slot_of (ctx, call, &slot, err);
+
+    return r < 0 ? r : entries[slot]->plan (ctx, slot, call, ret, err);
+}
+
+static int fill (struct dt_backend_ctx *ctx, const struct dt_backend_call *call,
+                 uint64_t scatter, void *operands, struct dt_backend_error *err)
+{
+    size_t slot;
+    int r = slot_of (ctx, call, &slot, err);
+
+    if (r < 0 || (r = entries[slot]->fill (ctx, slot, call, scatter, operands, err)) < 0)
+        return r;
+    return cuda_check (ctx, cudaStreamSynchronize (ctx->stream), "cuda: fill", err);
+}
+
+static int run (struct dt_backend_ctx *ctx, const struct dt_backend_call *call,
+                const void *operands, void *output, void *workspace,
+                struct dt_backend_error *err)
+{
+    struct cuda_run it = { .call = call, .operands = operands, .output = output,
+                           .workspace = workspace };
+    int r = slot_of (ctx, call, &it.slot, err);
+
+    if (r < 0)
+        return r;
+    it.family = entries[it.slot];
+    return ctx->timed ? cuda_run_timed (ctx, &it, err) : cuda_run_plain (ctx, &it, err);
+}
+
+static int rows (struct dt_backend_ctx *ctx, const struct dt_backend_call *call,
+                 struct dt_backend_row *ret, struct dt_backend_error *err)
+{
+    size_t slot;
+    int r = slot_of (ctx, call, &slot, err);
+
+    return r < 0 ? r : entries[slot]->rows (ctx, slot, call, ret, err);
+}
+
+static void *alloc_buffer (struct dt_backend_ctx *ctx, size_t bytes)
+{
+    void *p = NULL;
+
+    if (cudaSetDevice (ctx->device) == cudaSuccess
+        && cudaMalloc (&p, bytes ? bytes : 1) == cudaSuccess)
+        return p;
+    cudaGetLastError (); /* NULL says it; the next call must not report it again */
+    return NULL;
+}
+
+static void free_buffer (struct dt_backend_ctx *ctx, void *buffer)
+{
+    if (!buffer)
+        return;
+    cudaSetDevice (ctx->device);
+    cudaFree (buffer);
+}
+
+static int set_buffer (struct dt_backend_ctx *ctx, void *buffer, int byte, size_t bytes,
+                       struct dt_backend_error *err)
+{
+    int r;
+
+    if (bytes == 0)
+        return 0;
+    if (!buffer)
+        return cuda_fail (err, -EINVAL, "cuda: set %zu bytes of no buffer", bytes);
+    if ((r = cuda_check (ctx, cudaMemsetAsync (buffer, byte, bytes, ctx->stream), "cuda: set",
+                         err)) < 0)
+        return r;
+    return cuda_check (ctx, cudaStreamSynchronize (ctx->stream), "cuda: set", err);
+}
+
+static uint64_t elapsed_ns (const struct dt_backend_ctx *ctx)
+{
+    return ctx->elapsed_ns;
+}
+
+static int read_buffer (struct dt_backend_ctx *ctx, const void *output, size_t offset,
+                        size_t bytes, void *ret, struct dt_backend_error *err)
+{
+    int r;
+
+    if (bytes == 0)
+        return 0;
+    if (!output || !ret)
+        return cuda_fail (err, -EINVAL, "cuda: read of %zu bytes at %zu without a buffer", bytes,
+                          offset);
+    if ((r = cuda_check (ctx, cudaMemcpyAsync (ret, (const char *)output + offset, bytes,
+                         cudaMemcpyDeviceToHost, ctx->stream), "cuda: read", err)) < 0)
+        return r;
+    return cuda_check (ctx, cudaStreamSynchronize (ctx->stream), "cuda: read", err);
+}
+
+static struct dt_backend backend = {
+    .abi = DT_BACKEND_ABI,
+    .families = families, .n_families = ARRAY_SIZE (families),
+    .open = open_ctx, .close = close_ctx, .identity = identity,
+    .plan = plan, .alloc = alloc_buffer, .free = free_buffer, .set = set_buffer,
+    .fill = fill, .run = run, .elapsed_ns = elapsed_ns,
+    .clock = "CUPTI", .read = read_buffer, .rows = rows,
+};
+
+/* The interface wants the families side by side; each is defined beside its
+ * kernels. */
+static void gather_families (void)
+{
+    size_t i;
+
+    for (i = 0; i < ARRAY_SIZE (entries); i++)
+        families[i] = *entries[i]->family;
+    by_events = is_set ("DETENT_CUDA_CLOCK", "events");
+    if (by_events)
+        backend.clock = "CUDA events";
+}
+
+__attribute__ ((visibility ("default"))) const struct dt_backend *dt_backend_get (void);
+
+const struct dt_backend *dt_backend_get (void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+    pthread_once (&once, gather_families);
+    return &backend;
+}

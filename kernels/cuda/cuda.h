@@ -1,0 +1,118 @@
+/* cuda/cuda.h - what the parts of the CUDA backend share.
+ * Uses: include/detent/backend.h, the CUDA runtime.
+ * Used by: kernels/cuda, kernels/<family>/cuda. */
+#ifndef KERNELS_CUDA_H
+#define KERNELS_CUDA_H
+
+#include <cuda_runtime_api.h>
+#include <detent/backend.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Alignment of every buffer and of every array inside one. */
+#define CUDA_ALIGN 256u
+/* Launches that a context remembers to have loaded. */
+#define CUDA_WARM 4096
+/* Families that one context can keep a state of. */
+#define CUDA_MAX_FAMILIES 8
+
+struct cuda_nvml;  /* nvml.h  */
+struct cuda_clock; /* clock.h */
+
+struct dt_backend_ctx {
+    struct dt_backend_identity identity;
+    char name[256], driver[80], libraries[256];
+    int device;
+    size_t l2_bytes;
+    cudaStream_t stream;           /* every launch of the context goes here */
+    void *state[CUDA_MAX_FAMILIES]; /* each family's own, see cuda_family.open */
+    struct cuda_nvml *nvml;        /* NULL: not loaded */
+    int timed;                     /* runs are timed: by `clock`, or by events if NULL */
+    int shared;                    /* other processes may compute on the device meanwhile */
+    struct cuda_clock *clock;
+    cudaEvent_t begin, end;
+    uint64_t elapsed_ns;           /* of the last timed run */
+    uint64_t warm[CUDA_WARM][2];   /* launches seen; only they are timed */
+    uint64_t looked_ns;            /* when the device's state was read last: */
+    uint32_t processes, sm_mhz;    /*   computing on it at the start; its clock now */
+    uint64_t reasons;              /*   NVML's clock event reasons */
+    uint64_t turn;                 /* launches so far: which copy of the operands is read */
+    char dead[256];                /* the error after which the device gives no more answers */
+};
+
+/* One family's entries; each is called with a call that names this family, and
+ * with the context's device current.
+ *   open    NULL: no state.  Sets ctx->state[slot] and appends what decides bits to
+ *           ctx->libraries; a library that is missing is no error of the context:
+ *           keep the text, and let `plan` return it
+ *   launch  queue the call on ctx->stream; never synchronise, never allocate: it
+ *           may be captured into a graph
+ *   peers   1: other ranks take part in a run, so it may not be started again alone */
+struct cuda_family {
+    const struct dt_backend_family *family;
+    int (*open) (struct dt_backend_ctx *ctx, size_t slot, struct dt_backend_error *err);
+    void (*close) (struct dt_backend_ctx *ctx, size_t slot);
+    int (*plan) (struct dt_backend_ctx *ctx, size_t slot, const struct dt_backend_call *call,
+                 struct dt_backend_plan *ret, struct dt_backend_error *err);
+    int (*fill) (struct dt_backend_ctx *ctx, size_t slot, const struct dt_backend_call *call,
+                 uint64_t scatter, void *operands, struct dt_backend_error *err);
+    int (*launch) (struct dt_backend_ctx *ctx, size_t slot, const struct dt_backend_call *call,
+                   const void *operands, void *output, void *workspace,
+                   struct dt_backend_error *err);
+    int (*rows) (struct dt_backend_ctx *ctx, size_t slot, const struct dt_backend_call *call,
+                 struct dt_backend_row *ret, struct dt_backend_error *err);
+    int peers;
+};
+
+extern const struct cuda_family cuda_gemm;
+
+/* Write one line to 'err' (may be NULL) and return 'code'. */
+int cuda_fail (struct dt_backend_error *err, int code, const char *format, ...)
+    __attribute__ ((format (printf, 3, 4)));
+
+/* The same, with the call's facts, size and parameters behind the message. */
+int cuda_refuse (const struct dt_backend_call *call, struct dt_backend_error *err, int code,
+                 const char *format, ...) __attribute__ ((format (printf, 4, 5)));
+
+/* 0, or -DT_BACKEND_EDEVICE with 'what' and the error's name.  An error that ends
+ * the device's context is kept in ctx->dead. */
+int cuda_check (struct dt_backend_ctx *ctx, cudaError_t e, const char *what,
+                struct dt_backend_error *err);
+
+/* Every fact and parameter against the family's schema, and per-request values
+ * where there may be none.
+ *   -EINVAL */
+int cuda_check_call (const struct dt_backend_call *call, struct dt_backend_error *err);
+
+/* Mix one word into a digest of two.  Not cryptographic: it tells launches of one
+ * call apart. */
+void cuda_mix (uint64_t digest[2], uint64_t word);
+
+/* Sizes that stick at SIZE_MAX once they pass it. */
+static inline size_t cuda_add (size_t a, size_t b)
+{
+    size_t sum;
+
+    return __builtin_add_overflow (a, b, &sum) ? (size_t)-1 : sum;
+}
+
+static inline size_t cuda_mul (size_t a, size_t b)
+{
+    size_t product;
+
+    return __builtin_mul_overflow (a, b, &product) ? (size_t)-1 : product;
+}
+
+/* 'at' moved up to CUDA_ALIGN. */
+static inline size_t cuda_align (size_t at)
+{
+    return at > (size_t)-1 - CUDA_ALIGN ? (size_t)-1
+                                        : (at + CUDA_ALIGN - 1) / CUDA_ALIGN * CUDA_ALIGN;
+}
+
+#ifdef __cplusplus
+}
+#endif
+#endif

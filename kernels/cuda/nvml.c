@@ -1,0 +1,117 @@
+#include "kernels/cuda/nvml.h"
+
+#include <errno.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "kernels/cuda/library.h"
+
+#define ARRAY_SIZE(a) (sizeof (a) / sizeof *(a))
+#define MAX_PROCESSES 64u
+
+/* NVML's interface is versioned by symbol and stable; its header is not part of
+ * every toolkit. */
+typedef void *nvml_device;
+
+enum { NVML_SUCCESS = 0, NVML_INSUFFICIENT_SIZE = 7, NVML_GPU_IS_LOST = 15 };
+enum { NVML_CLOCK_SM = 1 };
+
+struct nvml_process { /* nvmlProcessInfo_t of _v3 */
+    unsigned pid;
+    unsigned long long used_bytes;
+    unsigned gpu_instance, compute_instance;
+};
+
+struct cuda_nvml {
+    int (*init) (void);
+    int (*shutdown) (void);
+    int (*driver_version) (char *text, unsigned size);
+    int (*by_pci) (const char *pci, nvml_device *device);
+    int (*clock) (nvml_device device, int type, unsigned *mhz);
+    int (*reasons) (nvml_device device, unsigned long long *mask);
+    int (*processes) (nvml_device device, unsigned *n, struct nvml_process *process);
+    nvml_device device;
+    int started;
+    char driver[80];
+};
+
+int cuda_nvml_new (const char *pci, struct cuda_nvml **ret, struct dt_backend_error *err)
+{
+    static const struct cuda_symbol symbols[] = {
+        { "nvmlInit_v2", offsetof (struct cuda_nvml, init) },
+        { "nvmlShutdown", offsetof (struct cuda_nvml, shutdown) },
+        { "nvmlSystemGetDriverVersion", offsetof (struct cuda_nvml, driver_version) },
+        { "nvmlDeviceGetHandleByPciBusId_v2", offsetof (struct cuda_nvml, by_pci) },
+        { "nvmlDeviceGetClockInfo", offsetof (struct cuda_nvml, clock) },
+        { "nvmlDeviceGetCurrentClocksThrottleReasons", offsetof (struct cuda_nvml, reasons) },
+        { "nvmlDeviceGetComputeRunningProcesses_v3", offsetof (struct cuda_nvml, processes) },
+    };
+    struct cuda_nvml *n = calloc (1, sizeof *n);
+    int r, e;
+
+    if (!n)
+        return cuda_fail (err, -ENOMEM, "NVML: out of memory");
+    if ((r = cuda_library_load ("libnvidia-ml.so.1", symbols, ARRAY_SIZE (symbols), n, err)) < 0)
+        goto fail;
+    if ((e = n->init ()) != NVML_SUCCESS) {
+        r = cuda_fail (err, -DT_BACKEND_EDEVICE, "NVML does not start (%d)", e);
+        goto fail;
+    }
+    n->started = 1;
+    if ((e = n->by_pci (pci, &n->device)) != NVML_SUCCESS) {
+        r = cuda_fail (err, -DT_BACKEND_EDEVICE, "NVML knows no device %s (%d)", pci, e);
+        goto fail;
+    }
+    if (n->driver_version (n->driver, sizeof n->driver) != NVML_SUCCESS)
+        n->driver[0] = 0;
+    *ret = n;
+    return 0;
+fail:
+    cuda_nvml_free (n);
+    return r;
+}
+
+struct cuda_nvml *cuda_nvml_free (struct cuda_nvml *n)
+{
+    if (!n)
+        return NULL;
+    if (n->started)
+        n->shutdown ();
+    free (n);
+    return NULL;
+}
+
+const char *cuda_nvml_driver (const struct cuda_nvml *n)
+{
+    return n->driver;
+}
+
+int cuda_nvml_read (struct cuda_nvml *n, struct cuda_nvml_state *ret,
+                    struct dt_backend_error *err)
+{
+    struct nvml_process process[MAX_PROCESSES];
+    struct cuda_nvml_state s = { 0 };
+    unsigned mhz = 0, count = MAX_PROCESSES, i;
+    unsigned long long reasons = 0;
+    int e;
+
+    if ((e = n->clock (n->device, NVML_CLOCK_SM, &mhz)) == NVML_SUCCESS)
+        s.sm_mhz = mhz;
+    if (e != NVML_GPU_IS_LOST
+        && (e = n->reasons (n->device, &reasons)) == NVML_SUCCESS)
+        s.reasons = reasons;
+    if (e != NVML_GPU_IS_LOST)
+        e = n->processes (n->device, &count, process);
+    if (e == NVML_GPU_IS_LOST)
+        return cuda_fail (err, -DT_BACKEND_EDEVICE, "NVML: the device is lost; it needs a reset");
+    if (e == NVML_SUCCESS || e == NVML_INSUFFICIENT_SIZE) {
+        s.processes = count;
+        for (i = 0; e == NVML_SUCCESS && i < count; i++)
+            if (process[i].pid != (unsigned)getpid ())
+                s.other_pid = process[i].pid;
+    }
+    *ret = s;
+    return 0;
+}

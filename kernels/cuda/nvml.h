@@ -1,0 +1,27 @@
+/* cuda/nvml.h - the device's state as the driver's management library reports it.
+ * Uses: library.h.  Used by: kernels/cuda/backend.c. */
+#ifndef KERNELS_CUDA_NVML_H
+#define KERNELS_CUDA_NVML_H
+
+#include "kernels/cuda/cuda.h"
+
+struct cuda_nvml_state {
+    uint32_t sm_mhz;    /* 0: not reported */
+    uint64_t reasons;   /* clock event reasons, NVML's mask; 0 also if not reported */
+    uint32_t processes; /* that compute on the device, this one too if it does */
+    uint32_t other_pid; /* one of them, not this one; 0: none */
+};
+
+/* The library, for the device of this PCI address ("0000:1b:00.0").
+ *   -ENOENT             not there, or too old
+ *   -DT_BACKEND_EDEVICE no such device, or it does not answer */
+int cuda_nvml_new (const char *pci, struct cuda_nvml **ret, struct dt_backend_error *err);
+struct cuda_nvml *cuda_nvml_free (struct cuda_nvml *nvml); /* NULL ok; returns NULL */
+
+const char *cuda_nvml_driver (const struct cuda_nvml *nvml); /* "580.159.04" */
+
+/* What a device does not report stays 0.
+ *   -DT_BACKEND_EDEVICE  the device is lost */
+int cuda_nvml_read (struct cuda_nvml *nvml, struct cuda_nvml_state *ret,
+                    struct dt_backend_error *err);
+#endif

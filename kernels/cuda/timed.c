@@ -1,0 +1,264 @@
+#include "kernels/cuda/timed.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "kernels/cuda/clock.h"
+#include "kernels/cuda/nvml.h"
+
+/* Attempts at one time: a record without a stamp is rare and comes alone. */
+#define TRIES 5
+/* The device's state is read at most this often: NVML takes up to 1 ms. */
+#define STATE_NS 50000000u
+/* Pauses for a device that is slowed: 50 ms, then double, 1.5 s in all. */
+#define PAUSE_NS 50000000u
+#define PAUSES 5
+/* Head start of the host when events keep the time. */
+#define DELAY_NS 50000u
+/* Nodes that one call's graph may have. */
+#define MAX_NODES 4096
+
+struct graph {
+    cudaGraph_t graph;
+    cudaGraphExec_t exec;
+    size_t expected; /* records that a run leaves */
+};
+
+static uint64_t now_ns (void)
+{
+    struct timespec t;
+
+    clock_gettime (CLOCK_MONOTONIC_RAW, &t);
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+static int launch (struct dt_backend_ctx *ctx, const struct cuda_run *run,
+                   struct dt_backend_error *err)
+{
+    ctx->turn++; /* the next copy of the operands: the last one may lie in the cache */
+    return run->family->launch (ctx, run->slot, run->call, run->operands, run->output,
+                                run->workspace, err);
+}
+
+/* An error of the device, with the call that met it. */
+static int check (struct dt_backend_ctx *ctx, const struct cuda_run *run, cudaError_t e,
+                  const char *what, struct dt_backend_error *err)
+{
+    struct dt_backend_error text = { "" };
+    int r;
+
+    if ((r = cuda_check (ctx, e, what, &text)) < 0)
+        return cuda_refuse (run->call, err, r, "%s", text.text);
+    return 0;
+}
+
+int cuda_run_plain (struct dt_backend_ctx *ctx, const struct cuda_run *run,
+                    struct dt_backend_error *err)
+{
+    int r;
+
+    if ((r = launch (ctx, run, err)) < 0)
+        return r;
+    return check (ctx, run, cudaStreamSynchronize (ctx->stream), "run", err);
+}
+
+static void graph_done (struct graph *g)
+{
+    if (g->exec)
+        cudaGraphExecDestroy (g->exec);
+    if (g->graph)
+        cudaGraphDestroy (g->graph);
+}
+
+/* Kernels, memsets and copies leave a record each; other nodes none. */
+static cudaError_t count_nodes (cudaGraph_t graph, size_t *ret)
+{
+    cudaGraphNode_t *node;
+    size_t n = MAX_NODES, i, expected = 0;
+    cudaError_t e;
+
+    if (!(node = malloc (n * sizeof *node)))
+        return cudaErrorMemoryAllocation;
+    e = cudaGraphGetNodes (graph, node, &n);
+    for (i = 0; e == cudaSuccess && i < n; i++) {
+        enum cudaGraphNodeType type;
+
+        e = cudaGraphNodeGetType (node[i], &type);
+        expected += e == cudaSuccess && (type == cudaGraphNodeTypeKernel
+                    || type == cudaGraphNodeTypeMemset || type == cudaGraphNodeTypeMemcpy);
+    }
+    free (node);
+    if (e == cudaSuccess)
+        *ret = expected;
+    return e;
+}
+
+/* Capture the call.  '*g' is the caller's to give to graph_done, also on failure. */
+static int capture (struct dt_backend_ctx *ctx, const struct cuda_run *run, struct graph *g,
+                    struct dt_backend_error *err)
+{
+    int r, ended;
+
+    if ((r = check (ctx, run, cudaStreamBeginCapture (ctx->stream,
+                    cudaStreamCaptureModeThreadLocal), "begin of the graph", err)) < 0)
+        return r;
+    r = launch (ctx, run, err);
+    ended = check (ctx, run, cudaStreamEndCapture (ctx->stream, &g->graph), "end of the graph",
+                   r < 0 ? NULL : err);
+    if (r < 0 || (r = ended) < 0)
+        return r;
+    if ((r = check (ctx, run, count_nodes (g->graph, &g->expected), "nodes of the graph",
+                    err)) < 0)
+        return r;
+    return check (ctx, run, cudaGraphInstantiate (&g->exec, g->graph, 0), "graph", err);
+}
+
+static int run_by_cupti (struct dt_backend_ctx *ctx, const struct cuda_run *run,
+                         const struct graph *g, enum cuda_span *ret_verdict, uint64_t *ret_ns,
+                         struct dt_backend_error *err)
+{
+    int r;
+
+    if ((r = cuda_clock_begin (ctx->clock, err)) < 0
+        || (r = check (ctx, run, cudaGraphLaunch (g->exec, ctx->stream), "launch", err)) < 0
+        || (r = check (ctx, run, cudaStreamSynchronize (ctx->stream), "run", err)) < 0)
+        return r;
+    return cuda_clock_end (ctx->clock, g->expected, ret_verdict, ret_ns, err);
+}
+
+static int run_by_events (struct dt_backend_ctx *ctx, const struct cuda_run *run,
+                          const struct graph *g, enum cuda_span *ret_verdict, uint64_t *ret_ns,
+                          struct dt_backend_error *err)
+{
+    float ms = 0;
+    int r;
+
+    if ((r = check (ctx, run, cuda_delay_launch (ctx->stream, DELAY_NS), "delay", err)) < 0
+        || (r = check (ctx, run, cudaEventRecord (ctx->begin, ctx->stream), "event", err)) < 0
+        || (r = check (ctx, run, cudaGraphLaunch (g->exec, ctx->stream), "launch", err)) < 0
+        || (r = check (ctx, run, cudaEventRecord (ctx->end, ctx->stream), "event", err)) < 0
+        || (r = check (ctx, run, cudaStreamSynchronize (ctx->stream), "run", err)) < 0
+        || (r = check (ctx, run, cudaEventElapsedTime (&ms, ctx->begin, ctx->end), "time of events",
+                       err)) < 0)
+        return r;
+    *ret_ns = (uint64_t)((double)ms * 1e6);
+    *ret_verdict = *ret_ns ? CUDA_SPAN_OK : CUDA_SPAN_REVERSED;
+    return 0;
+}
+
+/* One attempt. */
+static int attempt (struct dt_backend_ctx *ctx, const struct cuda_run *run,
+                    enum cuda_span *ret_verdict, uint64_t *ret_ns, struct dt_backend_error *err)
+{
+    struct graph g = { 0 };
+    int r;
+
+    if ((r = capture (ctx, run, &g, err)) < 0)
+        goto fail;
+    if (g.expected == 0) {
+        /* Nothing to do takes no time; a clock reads at least one tick. */
+        *ret_verdict = CUDA_SPAN_OK;
+        *ret_ns = 1;
+        r = 0;
+    } else if (ctx->clock)
+        r = run_by_cupti (ctx, run, &g, ret_verdict, ret_ns, err);
+    else
+        r = run_by_events (ctx, run, &g, ret_verdict, ret_ns, err);
+fail:
+    graph_done (&g);
+    return r;
+}
+
+/* Look at the device, at most every STATE_NS.  '*ret_slowed' names what slows it, or
+ * is NULL. */
+static int look (struct dt_backend_ctx *ctx, int now, const char **ret_slowed,
+                 struct dt_backend_error *err)
+{
+    struct cuda_nvml_state s;
+    int r;
+
+    *ret_slowed = NULL;
+    if (!ctx->nvml || (!now && now_ns () - ctx->looked_ns < STATE_NS))
+        return 0;
+    if ((r = cuda_nvml_read (ctx->nvml, &s, err)) < 0)
+        return r;
+    ctx->looked_ns = now_ns ();
+    ctx->sm_mhz = s.sm_mhz;
+    ctx->reasons = s.reasons;
+    if (!ctx->shared && s.processes > ctx->processes)
+        return cuda_fail (err, -EBUSY, "another process (%u) started to compute on device %d"
+                          " during the measurement; times are not kept", s.other_pid,
+                          ctx->device);
+    *ret_slowed = cuda_reasons_text (s.reasons);
+    return 0;
+}
+
+/* Wait until nothing slows the device. */
+static int settle (struct dt_backend_ctx *ctx, struct dt_backend_error *err)
+{
+    struct timespec pause = { .tv_nsec = PAUSE_NS };
+    const char *slowed;
+    int i, r;
+
+    for (i = 0; i < PAUSES; i++) {
+        if ((r = look (ctx, i > 0, &slowed, err)) < 0)
+            return r;
+        if (!slowed)
+            return 0;
+        nanosleep (&pause, NULL);
+        pause.tv_nsec = pause.tv_nsec < 500000000 ? pause.tv_nsec * 2 : pause.tv_nsec;
+    }
+    return cuda_fail (err, -DT_BACKEND_EDEVICE, "unstable: device %d is slowed (%s, SM clock"
+                      " %u MHz); let it cool, or see to its power", ctx->device, slowed,
+                      ctx->sm_mhz);
+}
+
+/* Load what the call launches, before it is timed or captured. */
+static int warm_up (struct dt_backend_ctx *ctx, const struct cuda_run *run,
+                    struct dt_backend_error *err)
+{
+    struct dt_backend_plan plan;
+    size_t slot;
+    int r;
+
+    if (run->family->peers)
+        return 0; /* a rank alone must not start a round */
+    if ((r = run->family->plan (ctx, run->slot, run->call, &plan, err)) < 0)
+        return r;
+    slot = (size_t)(plan.launch[0] % CUDA_WARM);
+    if (ctx->warm[slot][0] == plan.launch[0] && ctx->warm[slot][1] == plan.launch[1])
+        return 0;
+    if ((r = cuda_run_plain (ctx, run, err)) < 0)
+        return r;
+    ctx->warm[slot][0] = plan.launch[0];
+    ctx->warm[slot][1] = plan.launch[1];
+    return 0;
+}
+
+int cuda_run_timed (struct dt_backend_ctx *ctx, const struct cuda_run *run,
+                    struct dt_backend_error *err)
+{
+    enum cuda_span verdict = CUDA_SPAN_MISSING;
+    uint64_t ns = 0;
+    int i, r;
+
+    if ((r = warm_up (ctx, run, err)) < 0)
+        return r;
+    for (i = 0; i < (run->family->peers ? 1 : TRIES); i++) {
+        if ((r = settle (ctx, err)) < 0 || (r = attempt (ctx, run, &verdict, &ns, err)) < 0)
+            return r;
+        if (ctx->clock && cuda_tally_broken (cuda_clock_tally (ctx->clock)))
+            return cuda_refuse (run->call, err, -DT_BACKEND_EDEVICE, "%llu of %llu runs gave no"
+                                " time (last: %s); beyond 1 in %u the clock is not trusted",
+                                (unsigned long long)cuda_clock_tally (ctx->clock)->dropped,
+                                (unsigned long long)cuda_clock_tally (ctx->clock)->runs,
+                                cuda_span_text (verdict), CUDA_TALLY_SHARE);
+        if (verdict == CUDA_SPAN_OK) {
+            ctx->elapsed_ns = ns;
+            return 0;
+        }
+    }
+    return cuda_refuse (run->call, err, -DT_BACKEND_EDEVICE, "%d runs in a row gave no time: %s",
+                        i, cuda_span_text (verdict));
+}

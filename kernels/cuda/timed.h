@@ -1,0 +1,40 @@
+/* cuda/timed.h - running a call, with or without a clock.
+ * Uses: clock.h, nvml.h.  Used by: kernels/cuda/backend.c. */
+#ifndef KERNELS_CUDA_TIMED_H
+#define KERNELS_CUDA_TIMED_H
+
+#include "kernels/cuda/cuda.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* The call as its family launches it. */
+struct cuda_run {
+    const struct cuda_family *family;
+    size_t slot;
+    const struct dt_backend_call *call;
+    const void *operands;
+    void *output, *workspace;
+};
+
+/* Launch and wait. */
+int cuda_run_plain (struct dt_backend_ctx *ctx, const struct cuda_run *run,
+                    struct dt_backend_error *err);
+
+/* The same as one CUDA graph, whose nodes say how many records are due, and set
+ * ctx->elapsed_ns.  A run whose records are not to be believed, or during which the
+ * device was slowed by heat or power, is started again a few times.
+ *   -DT_BACKEND_EDEVICE  no time that can be trusted: the text says why
+ *   -EBUSY               another process computes on the device */
+int cuda_run_timed (struct dt_backend_ctx *ctx, const struct cuda_run *run,
+                    struct dt_backend_error *err);
+
+/* Wait on the device for 'ns' before what comes next on the stream, so that the
+ * host has queued it by then. */
+cudaError_t cuda_delay_launch (cudaStream_t stream, uint64_t ns);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

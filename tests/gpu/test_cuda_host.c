@@ -1,0 +1,553 @@
+/* What of the CUDA backend needs no GPU: judging records, errors of CUPTI, sizes,
+ * operands, and what a machine without a device is told. */
+#include <check.h>
+#include <dlfcn.h>
+#include <errno.h>
+#include <math.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernels/cuda/clock.h"
+#include "kernels/cuda/library.h"
+#include "kernels/gemm/cuda/lt.h"
+
+#define ARRAY_SIZE(a) (sizeof (a) / sizeof *(a))
+
+/* ---- spans ---- */
+
+static const struct {
+    const char *what;
+    struct cuda_stamp stamp[3];
+    size_t n, expected;
+    enum cuda_span want;
+    uint64_t want_ns;
+} spans[] = {
+    { "one kernel", { { 100, 160 } }, 1, 1, CUDA_SPAN_OK, 60 },
+    { "two in order", { { 100, 160 }, { 170, 200 } }, 2, 2, CUDA_SPAN_OK, 100 },
+    { "two at once, the later one inside", { { 100, 300 }, { 120, 200 } }, 2, 2, CUDA_SPAN_OK, 200 },
+    { "records out of order", { { 170, 200 }, { 100, 160 } }, 2, 2, CUDA_SPAN_OK, 100 },
+    { "none of one", { { 0, 0 } }, 0, 1, CUDA_SPAN_MISSING, 0 },
+    { "none of none is no time", { { 0, 0 } }, 0, 0, CUDA_SPAN_MISSING, 0 },
+    { "one of two", { { 100, 160 } }, 1, 2, CUDA_SPAN_MISSING, 0 },
+    { "a stranger's", { { 100, 160 }, { 170, 200 } }, 2, 1, CUDA_SPAN_EXTRA, 0 },
+    { "no start", { { 0, 160 } }, 1, 1, CUDA_SPAN_NO_TIME, 0 },
+    { "no end beside a good one", { { 100, 160 }, { 170, 0 } }, 2, 2, CUDA_SPAN_NO_TIME, 0 },
+    { "reversed", { { 160, 100 } }, 1, 1, CUDA_SPAN_REVERSED, 0 },
+    { "reversed beside a good one", { { 100, 160 }, { 300, 200 } }, 2, 2, CUDA_SPAN_REVERSED, 0 },
+    { "no length can never win", { { 100, 100 } }, 1, 1, CUDA_SPAN_REVERSED, 0 },
+};
+
+START_TEST (span_case)
+{
+    uint64_t ns = 7;
+
+    ck_assert_msg (cuda_span_of (spans[_i].stamp, spans[_i].n, spans[_i].expected, &ns)
+                   == spans[_i].want, "%s", spans[_i].what);
+    ck_assert_uint_eq (ns, spans[_i].want == CUDA_SPAN_OK ? spans[_i].want_ns : 7);
+    ck_assert_uint_gt (strlen (cuda_span_text (spans[_i].want)), 0);
+}
+END_TEST
+
+START_TEST (tally_breaks_beyond_its_share)
+{
+    struct cuda_tally t = { 0 };
+    int i;
+
+    for (i = 0; i < (int)CUDA_TALLY_GRACE; i++)
+        cuda_tally_add (&t, CUDA_SPAN_MISSING);
+    ck_assert (!cuda_tally_broken (&t)); /* a few at the start say little */
+    cuda_tally_add (&t, CUDA_SPAN_REVERSED);
+    ck_assert (cuda_tally_broken (&t));
+    t = (struct cuda_tally){ .runs = 400, .dropped = 4 };
+    ck_assert (!cuda_tally_broken (&t));
+    t.dropped = 5;
+    ck_assert (cuda_tally_broken (&t));
+}
+END_TEST
+
+START_TEST (reasons_that_spoil_a_time)
+{
+    ck_assert_ptr_null (cuda_reasons_text (0));
+    ck_assert_ptr_null (cuda_reasons_text (0x1)); /* idle */
+    ck_assert_ptr_null (cuda_reasons_text (0x4)); /* the software power cap is normal */
+    ck_assert_str_eq (cuda_reasons_text (0x8 | 0x40), "hardware thermal slowdown");
+    ck_assert_ptr_nonnull (cuda_reasons_text (0x4 | 0x20));
+    ck_assert_ptr_nonnull (cuda_reasons_text (0x80));
+}
+END_TEST
+
+/* ---- a CUPTI of our own ---- */
+
+static struct {
+    CUptiResult subscribe, enable, flush, next, dropped;
+    size_t lost;
+    CUpti_ActivityKernel10 record[8];
+    size_t n; /* handed over at the next flush */
+    CUpti_BuffersCallbackRequestFunc request;
+    CUpti_BuffersCallbackCompleteFunc complete;
+    int subscribed, enabled;
+} fake;
+
+static CUptiResult fake_version (uint32_t *version)
+{
+    *version = 130001;
+    return CUPTI_SUCCESS;
+}
+
+static CUptiResult fake_subscribe (CUpti_SubscriberHandle *s, CUpti_CallbackFunc f, void *user)
+{
+    (void)s, (void)f, (void)user;
+    fake.subscribed += fake.subscribe == CUPTI_SUCCESS;
+    return fake.subscribe;
+}
+
+static CUptiResult fake_unsubscribe (CUpti_SubscriberHandle s)
+{
+    (void)s;
+    fake.subscribed--;
+    return CUPTI_SUCCESS;
+}
+
+static CUptiResult fake_attribute (CUpti_ActivityAttribute a, size_t *size, void *value)
+{
+    (void)a, (void)size, (void)value;
+    return CUPTI_SUCCESS;
+}
+
+static CUptiResult fake_callbacks (CUpti_BuffersCallbackRequestFunc request,
+                                   CUpti_BuffersCallbackCompleteFunc complete)
+{
+    fake.request = request;
+    fake.complete = complete;
+    return CUPTI_SUCCESS;
+}
+
+static CUptiResult fake_timestamp (CUpti_TimestampCallbackFunc now)
+{
+    return now () > 0 ? CUPTI_SUCCESS : CUPTI_ERROR_INVALID_PARAMETER;
+}
+
+static CUptiResult fake_enable (CUpti_ActivityKind kind)
+{
+    (void)kind;
+    fake.enabled += fake.enable == CUPTI_SUCCESS;
+    return fake.enable;
+}
+
+static CUptiResult fake_disable (CUpti_ActivityKind kind)
+{
+    (void)kind;
+    fake.enabled--;
+    return CUPTI_SUCCESS;
+}
+
+static CUptiResult fake_flush (uint32_t flag)
+{
+    uint8_t *buffer;
+    size_t size, max, bytes = fake.n * sizeof *fake.record;
+
+    (void)flag;
+    if (fake.flush != CUPTI_SUCCESS || fake.n == 0)
+        return fake.flush;
+    fake.request (&buffer, &size, &max);
+    memcpy (buffer, fake.record, bytes);
+    fake.n = 0;
+    fake.complete (NULL, 0, buffer, size, bytes);
+    return CUPTI_SUCCESS;
+}
+
+static CUptiResult fake_next (uint8_t *buffer, size_t bytes, CUpti_Activity **record)
+{
+    uint8_t *next = *record ? (uint8_t *)*record + sizeof *fake.record : buffer;
+
+    if (fake.next != CUPTI_SUCCESS)
+        return fake.next;
+    if (next >= buffer + bytes)
+        return CUPTI_ERROR_MAX_LIMIT_REACHED;
+    *record = (CUpti_Activity *)next;
+    return CUPTI_SUCCESS;
+}
+
+static CUptiResult fake_dropped (CUcontext context, uint32_t stream, size_t *n)
+{
+    (void)context, (void)stream;
+    *n = fake.lost;
+    return fake.dropped;
+}
+
+static CUptiResult fake_text (CUptiResult result, const char **text)
+{
+    (void)result;
+    *text = "CUPTI_ERROR_SOMETHING";
+    return CUPTI_SUCCESS;
+}
+
+static const struct cuda_cupti fake_cupti = {
+    fake_version, fake_subscribe, fake_unsubscribe, fake_attribute, fake_callbacks,
+    fake_timestamp, fake_enable, fake_disable, fake_flush, fake_next, fake_dropped, fake_text,
+};
+
+static void fake_records (size_t n)
+{
+    size_t i;
+
+    for (i = 0; i < n; i++) {
+        memset (&fake.record[i], 0, sizeof fake.record[i]);
+        fake.record[i].kind = CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL;
+        fake.record[i].start = 1000 + 100 * i;
+        fake.record[i].end = 1050 + 100 * i;
+        fake.record[i].name = i == 0 ? "first" : "later";
+    }
+    fake.n = n;
+}
+
+static struct cuda_clock *fake_clock (void)
+{
+    struct dt_backend_error err = { "" };
+    struct cuda_clock *clock = NULL;
+
+    memset (&fake, 0, sizeof fake);
+    ck_assert_msg (cuda_clock_new (&fake_cupti, &clock, &err) == 0, "%s", err.text);
+    ck_assert_int_eq (fake.enabled, 3);
+    return clock;
+}
+
+static const struct {
+    int at_enable;
+    CUptiResult result;
+    const char *cause;
+} refusals[] = {
+    { 0, CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED, "another profiler has it" },
+    { 0, CUPTI_ERROR_NOT_INITIALIZED, "could not start" },
+    { 0, CUPTI_ERROR_NOT_COMPATIBLE, "does not fit the driver" },
+    { 1, CUPTI_ERROR_INSUFFICIENT_PRIVILEGES, "may not profile" },
+    { 1, CUPTI_ERROR_NOT_COMPATIBLE, "does not fit the driver" },
+    { 1, CUPTI_ERROR_HARDWARE, "CUPTI_ERROR_SOMETHING" },
+};
+
+START_TEST (refused_cupti)
+{
+    struct dt_backend_error err = { "" };
+    struct cuda_clock *clock = NULL;
+
+    memset (&fake, 0, sizeof fake);
+    *(refusals[_i].at_enable ? &fake.enable : &fake.subscribe) = refusals[_i].result;
+    ck_assert_int_eq (cuda_clock_new (&fake_cupti, &clock, &err), -DT_BACKEND_EDEVICE);
+    ck_assert_ptr_null (clock);
+    ck_assert_msg (strstr (err.text, refusals[_i].cause) != NULL, "%s", err.text);
+    ck_assert_msg (strstr (err.text, "DETENT_CUDA_CLOCK=events") != NULL, "%s", err.text);
+    ck_assert_ptr_null (strchr (err.text, '\n'));
+    ck_assert_int_eq (fake.subscribed, 0); /* nothing is held after a refusal */
+    ck_assert_int_eq (fake.enabled, 0);
+}
+END_TEST
+
+START_TEST (one_clock_of_a_process)
+{
+    struct cuda_clock *clock = fake_clock (), *other = NULL;
+    struct dt_backend_error err = { "" };
+
+    ck_assert_int_eq (cuda_clock_new (&fake_cupti, &other, &err), -EBUSY);
+    cuda_clock_free (clock);
+    ck_assert_int_eq (cuda_clock_new (&fake_cupti, &other, &err), 0);
+    cuda_clock_free (other);
+    ck_assert_int_eq (fake.subscribed, 0);
+    ck_assert_int_eq (fake.enabled, 0);
+}
+END_TEST
+
+static int take (struct cuda_clock *clock, size_t n, size_t expected, enum cuda_span *verdict,
+                 uint64_t *ns, struct dt_backend_error *err)
+{
+    int r;
+
+    if ((r = cuda_clock_begin (clock, err)) < 0)
+        return r;
+    fake_records (n);
+    return cuda_clock_end (clock, expected, verdict, ns, err);
+}
+
+START_TEST (clock_reads_spans)
+{
+    struct cuda_clock *clock = fake_clock ();
+    struct dt_backend_error err = { "" };
+    enum cuda_span verdict = CUDA_SPAN_MISSING;
+    uint64_t ns = 0;
+
+    ck_assert_int_eq (take (clock, 2, 2, &verdict, &ns, &err), 0);
+    ck_assert_int_eq (verdict, CUDA_SPAN_OK);
+    ck_assert_uint_eq (ns, 150);
+    ck_assert_str_eq (cuda_clock_kernel (clock), "first");
+    /* What is left over from before a run is never mixed in. */
+    fake_records (5);
+    ck_assert_int_eq (take (clock, 1, 1, &verdict, &ns, &err), 0);
+    ck_assert_int_eq (verdict, CUDA_SPAN_OK);
+    ck_assert_uint_eq (ns, 50);
+    ck_assert_int_eq (take (clock, 3, 2, &verdict, &ns, &err), 0);
+    ck_assert_int_eq (verdict, CUDA_SPAN_EXTRA);
+    ck_assert_int_eq (take (clock, 1, 2, &verdict, &ns, &err), 0); /* waits a second */
+    ck_assert_int_eq (verdict, CUDA_SPAN_MISSING);
+    ck_assert_uint_eq (ns, 50);
+    ck_assert_uint_eq (cuda_clock_tally (clock)->runs, 4);
+    ck_assert_uint_eq (cuda_clock_tally (clock)->dropped, 2);
+    cuda_clock_free (clock);
+}
+END_TEST
+
+START_TEST (lost_records_fail)
+{
+    struct dt_backend_error err = { "" };
+    enum cuda_span verdict = CUDA_SPAN_REVERSED;
+    struct cuda_clock *clock = fake_clock ();
+    uint64_t ns = 7;
+
+    fake.lost = 2;
+    ck_assert_int_eq (take (clock, 3, 3, &verdict, &ns, &err), -DT_BACKEND_EDEVICE);
+    ck_assert_msg (strstr (err.text, "lost 2 of 3") != NULL, "%s", err.text);
+    cuda_clock_free (clock);
+    clock = fake_clock ();
+    fake.dropped = CUPTI_ERROR_UNKNOWN; /* a counter that cannot be read is not zero */
+    ck_assert_int_eq (take (clock, 3, 3, &verdict, &ns, &err), -DT_BACKEND_EDEVICE);
+    cuda_clock_free (clock);
+    clock = fake_clock ();
+    fake.next = CUPTI_ERROR_INVALID_KIND;
+    ck_assert_int_eq (take (clock, 1, 0, &verdict, &ns, &err), -DT_BACKEND_EDEVICE);
+    cuda_clock_free (clock);
+    clock = fake_clock ();
+    fake.flush = CUPTI_ERROR_HARDWARE;
+    ck_assert_int_eq (take (clock, 1, 1, &verdict, &ns, &err), -DT_BACKEND_EDEVICE);
+    ck_assert_int_eq (verdict, CUDA_SPAN_REVERSED); /* untouched by all of them */
+    cuda_clock_free (clock);
+}
+END_TEST
+
+START_TEST (absent_library)
+{
+    struct dt_backend_error err = { "" };
+    void *table[1] = { NULL };
+    const struct cuda_symbol symbol = { "no_such_function", 0 };
+
+    ck_assert_int_eq (cuda_library_load ("libno-such.so.9", &symbol, 1, table, &err), -ENOENT);
+    ck_assert_msg (strstr (err.text, "libno-such.so.9") && strstr (err.text, "LD_LIBRARY_PATH"),
+                   "%s", err.text);
+    ck_assert_int_eq (cuda_library_load ("libc.so.6", &symbol, 1, table, &err), -ENOENT);
+    ck_assert_msg (strstr (err.text, "no_such_function") != NULL, "%s", err.text);
+    ck_assert_ptr_null (table[0]);
+}
+END_TEST
+
+/* ---- the gemm's sizes ---- */
+
+static struct dt_backend_ctx ctx = { .l2_bytes = 60u << 20 };
+
+struct gemm_args {
+    const char *what;
+    int64_t n, k, tokens[2], splits, config, pad;
+    int want;
+};
+
+static int shape_of (const struct gemm_args *a, struct gemm_shape *ret,
+                     struct dt_backend_error *err)
+{
+    const int64_t fact[GEMM_N_FACTS] = { a->n, a->k, 1 };
+    const uint64_t seed[2] = { 1, 2 };
+    const struct dt_backend_value param[GEMM_N_PARAMS] = { { a->splits, NULL },
+        { a->config, NULL }, { a->pad, NULL } };
+    const struct dt_backend_call call = {
+        .family = cuda_gemm.family, .fact = fact, .n_requests = 2, .request = a->tokens,
+        .seed = seed, .param = param,
+    };
+
+    return gemm_shape_init (ret, &ctx, &call, err);
+}
+
+static const struct gemm_args shapes[] = {
+    { "one token", 2560, 8192, { 1, 0 }, 1, 0, 1, 0 },
+    { "nothing at all", 2560, 8192, { 0, 0 }, 1, 0, 1, 0 },
+    { "as many as the site takes", 2560, 8192, { 1, GEMM_MAX_TOKENS - 1 }, 1, 1, 256, 0 },
+    { "one more", 2560, 8192, { 2, GEMM_MAX_TOKENS - 1 }, 1, 1, 1, -EINVAL },
+    { "less than none", 2560, 8192, { -1, 3 }, 1, 1, 1, -EINVAL },
+    { "more than there are", 2560, 8192, { INT64_MAX, INT64_MAX }, 1, 1, 1, -EINVAL },
+    { "n that the tensor cores cannot load", 2561, 8192, { 1, 0 }, 1, 0, 1, -EINVAL },
+    { "k out of range", 2560, 8, { 1, 0 }, 1, 0, 1, -EINVAL },
+    { "no such split", 2560, 8192, { 1, 0 }, 9, 1, 1, -EINVAL },
+    { "no such configuration", 2560, 8192, { 1, 0 }, 1, GEMM_N_CONFIGS + 1, 1, -EINVAL },
+    { "our chain has no split", 2560, 8192, { 1, 0 }, 2, 0, 1, -DT_BACKEND_EUNSUPPORTED },
+    { "no such padding", 2560, 8192, { 1, 0 }, 1, 0, 3, -EINVAL },
+};
+
+START_TEST (shape_case)
+{
+    struct dt_backend_error err = { "" };
+    struct gemm_shape s = { .n = 77 };
+    int r = shape_of (&shapes[_i], &s, &err);
+
+    ck_assert_msg (r == shapes[_i].want, "%s: %d %s", shapes[_i].what, r, err.text);
+    if (r < 0) {
+        ck_assert_uint_eq (s.n, 77);
+        ck_assert_msg (strstr (err.text, "gemm: ") && strstr (err.text, "config="), "%s", err.text);
+        return;
+    }
+    ck_assert_uint_eq (s.rows % (size_t)shapes[_i].pad, 0);
+    ck_assert_uint_ge (s.rows, s.tokens);
+    ck_assert_uint_ge (s.x_rows, s.rows);
+    ck_assert_uint_eq (s.output_bytes, s.rows * s.n * 2);
+}
+END_TEST
+
+START_TEST (operands_do_not_follow_parameters)
+{
+    struct gemm_args a = { "", 1280, 2048, { 7, 5 }, 1, 0, 1, 0 }, b = a;
+    struct dt_backend_error err = { "" };
+    struct gemm_shape s, t;
+
+    b.config = 1;
+    b.pad = 128;
+    ck_assert_int_eq (shape_of (&a, &s, &err), 0);
+    ck_assert_int_eq (shape_of (&b, &t, &err), 0);
+    ck_assert_uint_eq (s.operand_bytes, t.operand_bytes);
+    ck_assert_uint_eq (s.w, t.w);
+    ck_assert_uint_ne (s.launch[0], t.launch[0]);
+    ck_assert_uint_eq (s.copies, 1);
+    /* A timed context reads its operands from memory, not from the cache. */
+    ctx.timed = 1;
+    ck_assert_int_eq (shape_of (&a, &s, &err), 0);
+    ctx.timed = 0;
+    ck_assert_uint_ge (s.copies * s.set_bytes, 2 * ctx.l2_bytes);
+}
+END_TEST
+
+static double value_of (uint16_t bits)
+{
+    uint32_t u = (uint32_t)bits << 16;
+    float f;
+
+    memcpy (&f, &u, sizeof f);
+    return (double)f;
+}
+
+/* k, and the terms' products summed in double: exact, but for SPREAD. */
+static const uint32_t depths[] = { 16, 24, 2048, 7168, 8192 };
+
+START_TEST (data_kinds)
+{
+    const struct gemm_shape s = { .k = depths[_i] };
+    double product[3] = { 0 }, size = 0, least = 1e30, most = 0;
+    uint64_t x = gemm_row_key (5, GEMM_STREAM_X, 3), w = gemm_row_key (0, GEMM_STREAM_W, 9);
+    struct gemm_terms t;
+    uint32_t j, moved = 0;
+
+    gemm_terms_init (&t, &s, DT_BACKEND_CANCEL, 0);
+    for (j = 0; j < t.k; j++) {
+        double p = value_of (gemm_term (&t, x, j, 1)) * value_of (gemm_term (&t, w, j, 0));
+
+        product[0] += p;
+        size += fabs (p);
+    }
+    ck_assert (product[0] == 0.0); /* it cancels exactly */
+    ck_assert (size > 0.05 * t.k); /* and not for want of terms */
+    gemm_terms_init (&t, &s, DT_BACKEND_RANDOM, 0);
+    for (j = 0; j < t.k; j++)
+        product[1] += value_of (gemm_term (&t, x, j, 1)) * value_of (gemm_term (&t, w, j, 0));
+    t.exchange = 9;
+    for (j = 0; j < t.k; j++) {
+        struct gemm_terms plain = t;
+
+        plain.exchange = 0;
+        moved += gemm_term (&t, x, j, 1) != gemm_term (&plain, x, j, 1);
+        product[2] += value_of (gemm_term (&t, x, j, 1)) * value_of (gemm_term (&t, w, j, 0));
+    }
+    ck_assert (product[1] == product[2] && product[1] != 0.0); /* the same sum in another order */
+    ck_assert_uint_eq (moved, 2);
+    gemm_terms_init (&t, &s, DT_BACKEND_SPREAD, 0);
+    for (j = 0; j < t.k; j++) {
+        double v = fabs (value_of (gemm_term (&t, x, j, 1)));
+
+        least = v < least ? v : least;
+        most = v > most ? v : most;
+    }
+    ck_assert (t.k < 2048 || most / least > 0x1p30);
+}
+END_TEST
+
+START_TEST (catalogue)
+{
+    size_t i, j;
+
+    for (i = 0; i < GEMM_N_CONFIGS; i++) {
+        const struct gemm_config *g = &gemm_configs[i];
+
+        ck_assert_int_eq (gemm_config_values[i + 1], (int64_t)i + 1);
+        ck_assert_uint_gt (g->cluster, CUBLASLT_CLUSTER_SHAPE_AUTO);
+        for (j = 0; j < i; j++)
+            ck_assert (memcmp (g, &gemm_configs[j], sizeof *g) != 0);
+    }
+}
+END_TEST
+
+/* ---- the plugin, as a worker meets it ---- */
+
+START_TEST (plugin_without_a_device)
+{
+    const char *top = getenv ("top_builddir");
+    struct dt_backend_options options = { .device = 0, .timed = 1 };
+    struct dt_backend_error err = { "" };
+    struct dt_backend_ctx *opened = NULL;
+    const struct dt_backend *b;
+    dt_backend_get_f get;
+    char path[4096];
+    void *object;
+    int r;
+
+    snprintf (path, sizeof path, "%s/.libs/detent-backend-cuda.so", top ? top : ".");
+    ck_assert_msg ((object = dlopen (path, RTLD_NOW | RTLD_LOCAL)) != NULL, "%s", dlerror ());
+    *(void **)&get = dlsym (object, DT_BACKEND_SYMBOL);
+    ck_assert_ptr_nonnull (get);
+    b = get ();
+    ck_assert_uint_eq (b->abi, DT_BACKEND_ABI);
+    ck_assert_uint_ge (b->n_families, 1);
+    ck_assert_str_eq (b->families[0].name, "gemm");
+    options.device = 1000000; /* nowhere there */
+    ck_assert_int_eq (b->open (&options, &opened, &err), -ENODEV);
+    ck_assert_msg (strstr (err.text, "no device") != NULL, "%s", err.text);
+    options.device = 0;
+    if ((r = b->open (&options, &opened, &err)) == 0) {
+        b->close (opened);
+        printf ("plugin_without_a_device: there is one; only an absent ordinal was tried\n");
+    } else {
+        ck_assert_int_eq (r, -ENODEV);
+        ck_assert_msg (strstr (err.text, "no device") != NULL, "%s", err.text);
+        ck_assert_ptr_null (opened);
+    }
+    dlclose (object);
+}
+END_TEST
+
+int main (void)
+{
+    Suite *s = suite_create ("kernels/cuda");
+    TCase *tc = tcase_create ("all");
+    SRunner *runner;
+    int failed;
+
+    tcase_add_loop_test (tc, span_case, 0, ARRAY_SIZE (spans));
+    tcase_add_test (tc, tally_breaks_beyond_its_share);
+    tcase_add_test (tc, reasons_that_spoil_a_time);
+    tcase_add_loop_test (tc, refused_cupti, 0, ARRAY_SIZE (refusals));
+    tcase_add_test (tc, one_clock_of_a_process);
+    tcase_add_test (tc, clock_reads_spans);
+    tcase_add_test (tc, lost_records_fail);
+    tcase_add_test (tc, absent_library);
+    tcase_add_loop_test (tc, shape_case, 0, ARRAY_SIZE (shapes));
+    tcase_add_test (tc, operands_do_not_follow_parameters);
+    tcase_add_loop_test (tc, data_kinds, 0, ARRAY_SIZE (depths));
+    tcase_add_test (tc, catalogue);
+    tcase_add_test (tc, plugin_without_a_device);
+    suite_add_tcase (s, tc);
+    runner = srunner_create (s);
+    srunner_run_all (runner, CK_ENV);
+    failed = srunner_ntests_failed (runner);
+    srunner_free (runner);
+    return failed != 0;
+}
