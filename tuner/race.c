@@ -8,9 +8,19 @@
 #include "base/mem.h"
 #include "tuner/stats.h"
 
-enum { HEAVY, FIELD, FINAL };
-static const char *const stage_name[] = { "heavy calls", "all calls", "finalists" };
+enum { SCREEN, HEAVY, FIELD, FINAL, CONFIRM };
+static const char *const stage_name[DT_RACE_STAGES] = { "screening", "heavy calls", "all calls",
+                                                        "finalists", "fresh process" };
 
+#define MANY 64           /* arms, above which they are screened and thinned        */
+#define SCREEN_ROUNDS 2
+#define SCREEN_CALLS 5    /* every so many is in a screening round, at least 4       */
+#define SCREEN_RATIO 1.5  /* over the best arm's worst on each call of a round: out  */
+#define SCREEN_KEEP 8     /* one in so many stays, but MANY of them                  */
+#define SLOW 50           /* times the incumbent on a call: not timed again          */
+#define CONFIRM_ROUNDS 12
+#define CONFIRM_TAIL 0.05 /* one-sided                                               */
+#define OVERTIME 3        /* budgets, after which the finalists' first look is given up */
 #define HEAVY_SHARE 0.5   /* of the incumbent's cost that the heavy calls make up   */
 #define HEAVY_ROUNDS 5    /* at most; looks come at 3, 4 and 5                      */
 #define FIELD_ROUNDS 14   /* at most; then the best by mean are the finalists       */
@@ -27,7 +37,9 @@ struct run {
     size_t *order;          /* [n_arms + 1] scratch for shuffling               */
     size_t *call;           /* [n_calls] heaviest first                         */
     double *cost;           /* [n_calls] of the incumbent, weighted             */
-    double *sum;            /* [n_arms + 1] of the round at hand                */
+    double *weight;         /* [n_calls] the race's, over the cost of its group */
+    double *weigh;          /* [n_calls] the incumbent's first time             */
+    double *sum, *least;    /* [n_arms + 1] of the round at hand, and of its calls */
     double *log;            /* [(n_arms + 1) * room] log-ratios of this stage   */
     size_t room, n;         /* rounds with room for; rounds                     */
     double *scratch;        /* [room] */
@@ -38,13 +50,13 @@ struct run {
     double *total_ns;       /* [n_arms * n_calls] with n_timed: mean times      */
     uint32_t *n_timed;
     size_t looks;
-    uint64_t start_ns, end_ns, round_ns;
+    uint64_t start_ns, round_ns;
     struct dt_race_result result;
 };
 
 static void run_done (struct run *s)
 {
-    void *all[] = { s->in, s->timed, s->order, s->call, s->cost, s->sum, s->log, s->scratch,
+    void *all[] = { s->in, s->timed, s->order, s->call, s->cost, s->weight, s->weigh, s->sum, s->least, s->log, s->scratch,
                     s->mean, s->stamp, s->stamped_ns, s->total_ns, s->n_timed };
 
     for (size_t i = 0; i < DT_ARRAY_SIZE (all); i++)
@@ -64,7 +76,10 @@ static int run_init (struct run *s, const struct dt_race *race)
     s->order = dt_calloc (n, sizeof *s->order);
     s->call = dt_calloc (race->n_calls, sizeof *s->call);
     s->cost = dt_calloc (race->n_calls, sizeof *s->cost);
+    s->weight = dt_calloc (race->n_calls, sizeof *s->weight);
+    s->weigh = dt_calloc (race->n_calls, sizeof *s->weigh);
     s->sum = dt_calloc (n, sizeof *s->sum);
+    s->least = dt_calloc (n, sizeof *s->least);
     s->log = dt_calloc (n, s->room * sizeof *s->log);
     s->scratch = dt_calloc (s->room, sizeof *s->scratch);
     s->mean = dt_calloc (n, sizeof *s->mean);
@@ -72,14 +87,14 @@ static int run_init (struct run *s, const struct dt_race *race)
     s->stamped_ns = dt_calloc (n, sizeof *s->stamped_ns);
     s->total_ns = dt_calloc (race->n_arms * race->n_calls, sizeof *s->total_ns);
     s->n_timed = dt_calloc (race->n_arms * race->n_calls, sizeof *s->n_timed);
-    if (!s->in || !s->timed || !s->order || !s->call || !s->cost || !s->sum || !s->log ||
+    if (!s->in || !s->timed || !s->order || !s->call || !s->cost || !s->weight || !s->weigh ||
+        !s->least || !s->sum || !s->log ||
         !s->scratch || !s->mean || !s->stamp || !s->stamped_ns || !s->total_ns || !s->n_timed)
         return -ENOMEM;
     memset (s->in, 1, n);
     for (size_t a = 0; a < n; a++)
         s->mean[a] = NAN;
     s->start_ns = race->now_ns (race->ctx);
-    s->end_ns = s->start_ns + (uint64_t)(race->budget_s * 1e9);
     return 0;
 }
 
@@ -121,8 +136,15 @@ static int time_arm (struct run *s, size_t arm, size_t call, double *ret_ns, str
     return 0;
 }
 
+/* The arm is out: it cannot run, or takes too long to be timed again. */
+static void leave (struct run *s, size_t arm, int failed)
+{
+    s->in[arm] = 0;
+    s->result.n_failed += failed != 0;
+}
+
 /* Every arm in the race on one call, in random order, into the sums. */
-static int visit (struct run *s, size_t call, struct dt_err *reterr)
+static int visit (struct run *s, size_t call, double weight, struct dt_err *reterr)
 {
     size_t n = 0;
     double ns;
@@ -134,9 +156,20 @@ static int visit (struct run *s, size_t call, struct dt_err *reterr)
     dt_random_shuffle (&s->random, s->order, n);
     s->stamps++;
     for (size_t k = 0; k < n; k++) {
-        if ((r = time_arm (s, s->order[k], call, &ns, reterr)) < 0)
+        size_t a = s->order[k];
+        int other = a != s->aa && a != s->race->incumbent;
+
+        r = time_arm (s, a, call, &ns, reterr);
+        if (r == -DT_EUNSUPPORTED && other) {
+            leave (s, a, 1);
+            continue;
+        }
+        if (r < 0)
             return r;
-        s->sum[s->order[k]] += s->race->weight[call] * ns;
+        if (other && ns > SLOW * s->weigh[call])
+            leave (s, a, 0);
+        s->sum[a] += weight * ns;
+        s->least[a] = fmin (s->least[a], weight * ns);
     }
     return 0;
 }
@@ -153,21 +186,47 @@ static int report (struct run *s, int stage, struct dt_err *reterr)
     return 0;
 }
 
-/* One round over the first n_calls of s->call.  1: done; 0: the budget ended
- * first, and nothing is recorded. */
+/* When rounds of a stage end.  What is begun must come to a first look: a decision on
+ * less is none. */
+static uint64_t deadline (const struct run *s, int stage)
+{
+    double budgets = stage < FINAL ? 1 : s->n < FIRST_LOOK || stage == CONFIRM ? OVERTIME : 1;
+
+    return s->start_ns + (uint64_t)(budgets * s->race->budget_s * 1e9);
+}
+
+/* The calls of a round: the first n_calls of s->call, heaviest first; in a screening
+ * round n_calls of all sizes, each of equal weight. */
+static int visit_calls (struct run *s, int stage, size_t n_calls, struct dt_err *reterr)
+{
+    const struct dt_race *race = s->race;
+    uint64_t end_ns = deadline (s, stage);
+
+    for (size_t i = 0; i < n_calls; i++) {
+        size_t c = stage == SCREEN ? (2 * i + 1) * race->n_calls / (2 * n_calls) : s->call[i];
+        int r;
+
+        if (race->now_ns (race->ctx) >= end_ns)
+            return 0;
+        if ((r = visit (s, c, stage == SCREEN ? 1 / s->weigh[c] : s->weight[c], reterr)) < 0)
+            return r;
+    }
+    return 1;
+}
+
+/* One round.  1: done; 0: the budget ended first, and nothing is recorded. */
 static int one_round (struct run *s, int stage, size_t n_calls, struct dt_err *reterr)
 {
     const struct dt_race *race = s->race;
     uint64_t start = race->now_ns (race->ctx);
     int r;
 
-    memset (s->sum, 0, (race->n_arms + 1) * sizeof *s->sum);
-    for (size_t i = 0; i < n_calls; i++) {
-        if (race->now_ns (race->ctx) >= s->end_ns)
-            return 0;
-        if ((r = visit (s, s->call[i], reterr)) < 0)
-            return r;
+    for (size_t a = 0; a <= s->aa; a++) {
+        s->sum[a] = 0;
+        s->least[a] = INFINITY;
     }
+    if ((r = visit_calls (s, stage, n_calls, reterr)) <= 0)
+        return r;
     for (size_t a = 0; a <= s->aa; a++)
         if (s->in[a])
             s->log[a * s->room + s->n] = log (s->sum[a] / s->sum[race->incumbent]);
@@ -265,19 +324,38 @@ static void drop_worse (struct run *s, size_t b, double bar)
 
 /* --- stages ---------------------------------------------------------------- */
 
+/* The race's weights, each over the incumbent's cost of its group. */
+static int weigh_groups (struct run *s)
+{
+    const struct dt_race *race = s->race;
+    size_t groups = race->group ? race->n_groups : 1;
+    double *cost = dt_calloc (groups, sizeof *cost);
+
+    if (!cost)
+        return -ENOMEM;
+    for (size_t c = 0; c < race->n_calls; c++)
+        cost[race->group ? race->group[c] : 0] += race->weight[c] * s->weigh[c];
+    for (size_t c = 0; c < race->n_calls; c++)
+        s->weight[c] = race->weight[c] / cost[race->group ? race->group[c] : 0];
+    dt_free (cost);
+    return 0;
+}
+
 /* The incumbent once on each call: to order the calls by cost, and to warm up. */
 static int weigh_calls (struct run *s, struct dt_err *reterr)
 {
     const struct dt_race *race = s->race;
-    double ns;
     int r;
 
+    for (size_t c = 0; c < race->n_calls; c++)
+        if ((r = time_arm (s, s->aa, c, &s->weigh[c], reterr)) < 0)
+            return r;
+    if (weigh_groups (s) < 0)
+        return dt_err_nomem (reterr);
     for (size_t c = 0; c < race->n_calls; c++) {
         size_t at = c;
 
-        if ((r = time_arm (s, s->aa, c, &ns, reterr)) < 0)
-            return r;
-        s->cost[c] = race->weight[c] * ns;
+        s->cost[c] = s->weight[c] * s->weigh[c];
         for (; at > 0 && s->cost[s->call[at - 1]] < s->cost[c]; at--)
             s->call[at] = s->call[at - 1];
         s->call[at] = c;
@@ -306,6 +384,67 @@ static int field_time_left (const struct run *s)
     return spent < FIELD_BUDGET * s->race->budget_s;
 }
 
+/* Keep the best few by mean, and the incumbent. */
+static void keep_best (struct run *s, size_t few)
+{
+    while (in_race (s) > few + 1) {
+        size_t worst = s->race->incumbent;
+
+        for (size_t a = 0; a < s->race->n_arms; a++)
+            if (s->in[a] && a != s->race->incumbent &&
+                (worst == s->race->incumbent || !(s->mean[a] <= s->mean[worst])))
+                worst = a;
+        s->in[worst] = 0;
+    }
+}
+
+/* Note the means of one round, or of more. */
+static void note_means (struct run *s)
+{
+    if (s->n >= 2)
+        best_arm (s);
+    else if (s->n == 1)
+        for (size_t a = 0; a < s->race->n_arms; a++)
+            s->mean[a] = s->in[a] ? s->log[a * s->room] : s->mean[a];
+}
+
+/* Out: an arm that is SCREEN_RATIO over the best arm's mean on each call of the round;
+ * what jolted one timing of it does not count. */
+static void drop_far (struct run *s, size_t n_calls)
+{
+    double best = INFINITY;
+
+    for (size_t a = 0; a < s->race->n_arms; a++)
+        if (s->in[a])
+            best = fmin (best, s->sum[a] / (double)n_calls);
+    for (size_t a = 0; a < s->race->n_arms; a++)
+        if (s->in[a] && a != s->race->incumbent && s->least[a] > SCREEN_RATIO * best)
+            s->in[a] = 0;
+}
+
+static int screen_stage (struct run *s, struct dt_err *reterr)
+{
+    size_t n_calls = s->race->n_calls / SCREEN_CALLS, keep = s->race->n_arms / SCREEN_KEEP;
+    int r;
+
+    n_calls = n_calls > 4 ? n_calls : s->race->n_calls < 4 ? s->race->n_calls : 4;
+    s->n = 0;
+    while (s->n < SCREEN_ROUNDS) {
+        if ((r = one_round (s, SCREEN, n_calls, reterr)) <= 0)
+            return r;
+        drop_far (s, n_calls);
+    }
+    note_means (s);
+    keep_best (s, keep > MANY ? keep : MANY);
+    return 0;
+}
+
+/* How many of many arms go on after so many rounds on all calls. */
+static size_t thinned (size_t rounds)
+{
+    return rounds >= 9 ? 8 : rounds >= 5 ? 12 : rounds >= 3 ? 24 : SIZE_MAX - 1;
+}
+
 /* Rounds that drop arms.  In the heavy stage an arm's whole cost is at least its
  * cost on the heavy calls, which make up `share` of the incumbent's: it is beaten if
  * its ratio on them is above 1 / share. */
@@ -328,27 +467,11 @@ static int drop_stage (struct run *s, int stage, size_t n_calls, double share, s
             drop_worse (s, s->race->incumbent, -log (share));
         else
             drop_worse (s, best, 0);
+        if (stage == FIELD && s->race->n_arms > MANY)
+            keep_best (s, thinned (s->n));
     }
-    if (s->n >= 2)
-        best_arm (s); /* the means, for the choice of finalists */
-    else if (s->n == 1)
-        for (size_t a = 0; a < s->race->n_arms; a++)
-            s->mean[a] = s->in[a] ? s->log[a * s->room] : s->mean[a];
+    note_means (s); /* for the choice of finalists */
     return 0;
-}
-
-/* Keep the best few by mean, and the incumbent. */
-static void choose_finalists (struct run *s)
-{
-    while (in_race (s) > DT_RACE_FINALISTS + 1) {
-        size_t worst = s->race->incumbent;
-
-        for (size_t a = 0; a < s->race->n_arms; a++)
-            if (s->in[a] && a != s->race->incumbent &&
-                (worst == s->race->incumbent || !(s->mean[a] <= s->mean[worst])))
-                worst = a;
-        s->in[worst] = 0;
-    }
 }
 
 /* An interval that may crown: the arm's own error and degrees of freedom. */
@@ -386,14 +509,17 @@ static int settle (struct run *s, double tail)
     s->result.chosen = best;
     if (best == s->race->incumbent)
         return !open;
+    open = 0;
     for (size_t a = 0; a < s->race->n_arms; a++)
         if (s->in[a] && a != best) {
             struct dt_stats one = compare (s, a, best);
+            double least = one.mean - strict_half (&one, tail);
 
-            if (one.mean - strict_half (&one, tail) < -effect)
-                return 0; /* may beat the best yet */
+            open |= least < -effect; /* may beat the best yet */
+            if (least > 0 && a != s->race->incumbent)
+                s->in[a] = 0;        /* never will */
         }
-    return 1;
+    return !open;
 }
 
 /* The incumbent against itself: a race that tells it apart is not to be trusted. */
@@ -425,8 +551,7 @@ static int final_stage (struct run *s, struct dt_err *reterr)
     s->result.n_final = n;
     s->result.chosen = s->race->incumbent;
     s->result.tie = 1;
-    s->result.ratio = 1;
-    s->result.hi = INFINITY; /* nothing is known */
+    s->result.ratio = s->result.lo = s->result.hi = 1;
     while (!settled && s->n < max_rounds && r > 0) {
         if ((r = one_round (s, FINAL, s->race->n_calls, reterr)) < 0)
             return r;
@@ -435,7 +560,51 @@ static int final_stage (struct run *s, struct dt_err *reterr)
         tail = dt_stats_spend (DT_RACE_ALPHA / 2, ++looks) / 2 / (double)pairs;
         settled = settle (s, tail);
     }
-    return looks ? check_self (s, tail, reterr) : 0;
+    if (looks)
+        return check_self (s, tail, reterr);
+    return dt_err_set (reterr, -DT_EUNTRUSTED, "unstable: %zu rounds of the finalists in %d times the "
+                       "budget; %d are needed to tell anything: give a longer one", s->n, OVERTIME,
+                       FIRST_LOOK);
+}
+
+/* The winner's rounds against the incumbent in a fresh process: a fixed number, one
+ * look.  A winner that does not win again is none. */
+static int confirm_stage (struct run *s, struct dt_err *reterr)
+{
+    const struct dt_race *race = s->race;
+    size_t chosen = s->result.chosen;
+    struct dt_stats one;
+    double half;
+    int r = 1;
+
+    if ((r = race->fresh (race->ctx, reterr)) < 0)
+        return r;
+    for (size_t a = 0; a < race->n_arms; a++)
+        s->in[a] = a == chosen || a == race->incumbent;
+    s->n = 0;
+    for (r = 1; r > 0 && s->n < CONFIRM_ROUNDS;)
+        if ((r = one_round (s, CONFIRM, race->n_calls, reterr)) < 0)
+            return r;
+    if (s->n >= FIRST_LOOK) {
+        one = compare (s, chosen, race->incumbent);
+        half = at_least_floor (one.error * dt_stats_t (CONFIRM_TAIL, one.df));
+        s->result.again = exp (one.mean);
+        s->result.again_lo = exp (one.mean - half);
+        s->result.again_hi = exp (one.mean + half);
+        if (one.mean - half > 0)
+            return dt_err_set (reterr, -DT_EUNTRUSTED, "unstable: %.1f%% faster than the incumbent, "
+                               "then %.1f%% slower in a fresh process",
+                               100 * (1 - s->result.ratio), 100 * (s->result.again - 1));
+        if (one.mean + half < 0) {
+            s->result.confirm = DT_RACE_CONFIRMED;
+            return check_self (s, DT_RACE_ALPHA / 2, reterr);
+        }
+    }
+    s->result.confirm = DT_RACE_NOT_CONFIRMED;
+    s->result.chosen = race->incumbent;
+    s->result.tie = 1;
+    s->result.ratio = s->result.lo = s->result.hi = 1;
+    return s->n >= FIRST_LOOK ? check_self (s, DT_RACE_ALPHA / 2, reterr) : 0;
 }
 
 /* --- the whole ------------------------------------------------------------- */
@@ -449,14 +618,18 @@ static int run_stages (struct run *s, struct dt_err *reterr)
 
     if ((r = weigh_calls (s, reterr)) < 0)
         return r;
+    if (race->n_arms > MANY && !race->exhaustive && (r = screen_stage (s, reterr)) < 0)
+        return r;
     n_heavy = heavy_calls (s, &share);
     if (n_heavy < race->n_calls && !race->exhaustive &&
         (r = drop_stage (s, HEAVY, n_heavy, share, HEAVY_ROUNDS, reterr)) < 0)
         return r;
     if ((r = drop_stage (s, FIELD, race->n_calls, 1, FIELD_ROUNDS, reterr)) < 0)
         return r;
-    choose_finalists (s);
-    return final_stage (s, reterr);
+    keep_best (s, DT_RACE_FINALISTS);
+    if ((r = final_stage (s, reterr)) < 0)
+        return r;
+    return s->result.tie || !race->fresh ? 0 : confirm_stage (s, reterr);
 }
 
 static void summarise (struct run *s, double *ret_mean_ns)
@@ -481,7 +654,7 @@ static void summarise (struct run *s, double *ret_mean_ns)
 int dt_race_run (const struct dt_race *race, struct dt_race_result *ret, double *ret_mean_ns,
                  struct dt_err *reterr)
 {
-    struct run s = { 0 };
+    struct run s = { .result = { .again = 1, .again_lo = 1, .again_hi = 1 } };
     int r;
 
     if ((r = run_init (&s, race)) < 0)
