@@ -1,19 +1,71 @@
 /* detentctl/cmd_tune.c - measure a workload and choose its tuple. */
+#include <string.h>
+
 #include "base/digest.h"
+#include "base/mem.h"
 #include "detentctl/commands.h"
 #include "detentctl/connect.h"
 #include "detentctl/job.h"
+
+#define MAX_FORCE 64
 
 static const struct dt_ctl_option options[] = {
     { "deployment", 0, "NAME", "a deployment that was solved" },
     { "workload", 0, "NAME", "the workload whose trace is replayed" },
     { "trace", 0, "DIGEST", "replay this trace (default: the workload's newest)" },
+    { "all-traces", 0, NULL, "one tuple for all traces of the workload: the least mean cost over "
+                             "the default's" },
     { "budget", 0, "SECONDS", "time for each site" },
     { "max-calls", 0, "N", "replay at most N distinct calls of each site" },
     { "exhaustive", 0, NULL, "measure every legal assignment on every replayed call" },
+    { "force", 0, "LIST", "pins and knobs to set by hand, as SITE:NAME=VALUE,..." },
+    { "anew", 0, NULL, "time all, also what an earlier tune of the same timed" },
     { "detach", 0, NULL, "print the job's number and do not wait for its end" },
     { 0 },
 };
+
+/* The value of --force, cut up in place. */
+struct forced {
+    char *text;
+    Detent__Forced one[MAX_FORCE], *list[MAX_FORCE];
+    size_t n;
+};
+
+static int cut (struct forced *f, char *item, struct dt_err *reterr)
+{
+    char *name = strchr (item, ':'), *value = name ? strchr (name, '=') : NULL;
+    Detent__Forced *m = &f->one[f->n];
+
+    if (!value || name == item || value == name + 1 || !value[1])
+        return dt_err_set (reterr, -DT_EUSAGE, "--force: '%s' is not SITE:NAME=VALUE", item);
+    *name = *value = '\0';
+    detent__forced__init (m);
+    m->site = item;
+    m->name = name + 1;
+    m->value = value + 1;
+    f->list[f->n++] = m;
+    return 0;
+}
+
+static int fill_forced (const struct dt_ctl *c, struct forced *f, Detent__TuneRequest *body,
+                        struct dt_err *reterr)
+{
+    const char *list = dt_ctl_value (c, "force");
+    char *at = NULL, *item;
+    int r = 0;
+
+    if (!list)
+        return 0;
+    if (!(f->text = dt_strdup (list)))
+        return dt_err_nomem (reterr);
+    for (item = strtok_r (f->text, ",", &at); item && r == 0; item = strtok_r (NULL, ",", &at))
+        r = f->n < MAX_FORCE ? cut (f, item, reterr)
+                             : dt_err_set (reterr, -DT_EUSAGE, "--force: more than %d values",
+                                           MAX_FORCE);
+    body->force = f->list;
+    body->n_force = f->n;
+    return r;
+}
 
 static int fill (const struct dt_ctl *c, Detent__TuneRequest *body, struct dt_digest *trace,
                  struct dt_err *reterr)
@@ -37,6 +89,8 @@ static int fill (const struct dt_ctl *c, Detent__TuneRequest *body, struct dt_di
     body->has_max_calls = dt_ctl_flag (c, "max-calls");
     body->max_calls = calls;
     body->has_exhaustive = body->exhaustive = dt_ctl_flag (c, "exhaustive");
+    body->has_all_traces = body->all_traces = dt_ctl_flag (c, "all-traces");
+    body->has_anew = body->anew = dt_ctl_flag (c, "anew");
     body->has_detach = body->detach = dt_ctl_flag (c, "detach");
     return 0;
 }
@@ -46,6 +100,7 @@ static int run (const struct dt_ctl *c, struct dt_err *reterr)
     static const char *const needed[] = { "deployment", "workload", NULL };
     Detent__Request rq = DETENT__REQUEST__INIT;
     Detent__TuneRequest body = DETENT__TUNE_REQUEST__INIT;
+    struct forced forced = { .n = 0 };
     struct dt_digest trace;
     int r;
 
@@ -53,7 +108,10 @@ static int run (const struct dt_ctl *c, struct dt_err *reterr)
         return r;
     rq.body_case = DETENT__REQUEST__BODY_TUNE;
     rq.tune = &body;
-    return dt_job_follow (c, &rq, reterr);
+    if ((r = fill_forced (c, &forced, &body, reterr)) == 0)
+        r = dt_job_follow (c, &rq, reterr);
+    dt_free (forced.text);
+    return r;
 }
 
 const struct dt_ctl_command dt_cmd_tune = {

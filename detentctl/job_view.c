@@ -64,6 +64,25 @@ static void print_costs (const Detent__JobReply *j)
     dt_sheet_print (t, "Measured");
 }
 
+/* What a table of all sites has no room for. */
+static void print_notes (const Detent__JobReply *j)
+{
+    for (size_t i = 0; i < j->n_site; i++) {
+        const Detent__SiteResult *s = j->site[i];
+
+        for (size_t k = 0; k < s->n_forced; k++)
+            dt_print (stdout, "\n  forced: %s/%s: %s", s->family, s->site, s->forced[k]);
+        if (s->confirm && s->has_again)
+            dt_print (stdout, "\n  %s/%s: %s in a fresh process: %.3f (%.3f-%.3f)", s->family,
+                      s->site, s->confirm, s->again, s->again_lo, s->again_hi);
+        if (s->has_recalled && s->recalled)
+            dt_print (stdout, "\n  %s/%s: %" PRIu64 " of %" PRIu64 " measurements are an earlier "
+                      "tune's", s->family, s->site, s->recalled, s->measurements);
+        if (s->n_forced || s->has_again || (s->has_recalled && s->recalled))
+            putchar ('\n');
+    }
+}
+
 static void print_refusals (const Detent__JobReply *j)
 {
     struct dt_buf b = { 0 };
@@ -99,6 +118,7 @@ static void print_text (const Detent__JobReply *j)
     }
     print_choices (j);
     print_costs (j);
+    print_notes (j);
     print_refusals (j);
     if (j->has_tuple)
         printf ("\ntuple %s\nbits  %s\n", dt_hex (j->tuple), j->has_bits ? dt_hex (j->bits) : "-");
@@ -124,9 +144,18 @@ static json_t *site_json (const Detent__SiteResult *s)
 {
     json_t *o = dt_json_object ();
 
+    json_t *forced = dt_json_array ();
+
+    for (size_t i = 0; i < s->n_forced; i++)
+        dt_json_append (forced, dt_json_text (s->forced[i]));
     dt_json_set (o, "calls", dt_json_u64 (s->calls));
     dt_json_set (o, "calls_sampled", dt_json_u64 (s->sampled));
+    dt_json_set (o, "confirm", s->confirm ? dt_json_text (s->confirm) : json_null ());
+    dt_json_set (o, "confirm_hi", s->has_again ? dt_json_real (s->again_hi) : json_null ());
+    dt_json_set (o, "confirm_lo", s->has_again ? dt_json_real (s->again_lo) : json_null ());
+    dt_json_set (o, "confirm_ratio", s->has_again ? dt_json_real (s->again) : json_null ());
     dt_json_set (o, "family", dt_json_text (s->family));
+    dt_json_set (o, "forced", forced);
     dt_json_set (o, "knobs", dt_json_values (s->knob, s->n_knob));
     dt_json_set (o, "legal", dt_json_u64 (s->legal));
     dt_json_set (o, "measured", dt_json_u64 (s->measured));
@@ -136,6 +165,7 @@ static json_t *site_json (const Detent__SiteResult *s)
     dt_json_set (o, "ratio", dt_json_real (s->ratio));
     dt_json_set (o, "ratio_hi", dt_json_real (s->ratio_hi));
     dt_json_set (o, "ratio_lo", dt_json_real (s->ratio_lo));
+    dt_json_set (o, "recalled", dt_json_u64 (s->has_recalled ? s->recalled : 0));
     dt_json_set (o, "refused", dt_json_u64 (s->has_refused ? s->refused : 0));
     dt_json_set (o, "refusals", refusals_json (s));
     dt_json_set (o, "sample_error", dt_json_real (s->sample_error));

@@ -1,6 +1,9 @@
 /* detentd/describe.c - what a tune chose, as replies tell it. */
 #include "detentd/describe.h"
 
+#include <errno.h>
+#include <string.h>
+
 #include "base/buf.h"
 #include "base/mem.h"
 #include "solver/explain.h"
@@ -84,6 +87,12 @@ static int refusals (struct dt_arena *a, const struct dt_solution *s,
     return 0;
 }
 
+static const char *const confirm_name[] = {
+    [DT_RACE_NO_WINNER] = "no winner",
+    [DT_RACE_CONFIRMED] = "confirmed",
+    [DT_RACE_NOT_CONFIRMED] = "not confirmed",
+};
+
 Detent__SiteResult *dt_describe_result (struct dt_arena *a, const struct dt_solution *s,
                                         const struct dt_tune_result *result)
 {
@@ -107,6 +116,25 @@ Detent__SiteResult *dt_describe_result (struct dt_arena *a, const struct dt_solu
     r->calls = result->n_calls;
     r->sampled = result->n_sampled;
     r->measurements = result->n_measurements;
+    r->confirm = (char *)confirm_name[result->confirm];
+    r->has_again = r->has_again_lo = r->has_again_hi = result->confirm != DT_RACE_NO_WINNER;
+    r->again = result->again;
+    r->again_lo = result->again_lo;
+    r->again_hi = result->again_hi;
+    r->has_recalled = 1;
+    r->recalled = result->n_recalled;
     r->verdict = (char *)dt_verdict_name ((enum dt_verdict)s->verdict[result->chosen]);
     return chosen (a, s, result->chosen, r) < 0 || refusals (a, s, result, r) < 0 ? NULL : r;
+}
+
+int dt_describe_is_value (const struct dt_solution *s, size_t at, int64_t value, const char *text)
+{
+    uint8_t type = at < s->n_pins ? s->pin[at].type : s->knob[at - s->n_pins].type;
+    struct dt_buf b = { 0 };
+    int r;
+
+    dt_explain_value (s->residual, type, value, &b);
+    r = b.failed ? -ENOMEM : b.len == strlen (text) && memcmp (b.data, text, b.len) == 0;
+    dt_buf_done (&b);
+    return r;
 }

@@ -1,5 +1,5 @@
 /* detentd/describe.h - what a tune chose, as replies tell it.
- * Uses: solver/, tuner/, proto/.  Used by: tuning.c. */
+ * Uses: solver/, tuner/, proto/.  Used by: tuning.c, forced.c. */
 #ifndef DT_DETENTD_DESCRIBE_H
 #define DT_DETENTD_DESCRIBE_H
 
@@ -11,5 +11,9 @@
 /* All is made in the arena or borrowed from the solution; NULL: out of memory. */
 Detent__SiteResult *dt_describe_result (struct dt_arena *a, const struct dt_solution *s,
                                         const struct dt_tune_result *result);
+
+/* 1 if the value of pin or knob `at` (pins first) reads as `text`, 0 if not; -ENOMEM. */
+int dt_describe_is_value (const struct dt_solution *s, size_t at, int64_t value,
+                          const char *text);
 
 #endif

@@ -55,6 +55,12 @@ struct dt_job *dt_job_free (struct dt_job *j)
     pthread_mutex_destroy (&j->lock);
     dt_free (j->deployment);
     dt_free (j->workload);
+    for (size_t i = 0; i < j->n_force; i++) {
+        dt_free (j->force[i].site);
+        dt_free (j->force[i].name);
+        dt_free (j->force[i].value);
+    }
+    dt_free (j->force);
     dt_free (j->peer);
     dt_free (j->result);
     dt_free (j);

@@ -18,6 +18,8 @@
  * somebody submits by mistake. */
 #define DT_JOBS_MAX 32
 #define DT_JOB_WHAT 1024
+#define DT_JOB_MAX_TRACES 16 /* of one workload: each has its part of the sampled calls */
+#define DT_JOB_MAX_FORCE 64
 
 enum dt_job_state {
     DT_JOB_QUEUED, DT_JOB_RUNNING, DT_JOB_DONE, DT_JOB_FAILED, DT_JOB_CANCELLED,
@@ -33,11 +35,15 @@ struct dt_job {
     /* Set before it is queued, then read only. */
     uint64_t id;
     char *deployment, *workload;
-    int has_trace;
-    struct dt_digest trace;
+    struct dt_digest trace[DT_JOB_MAX_TRACES];
+    size_t n_traces;
     double budget_s;
     uint64_t max_calls;
-    int exhaustive;
+    int exhaustive, anew; /* anew: stored measurements are not taken */
+    struct dt_job_force {
+        char *site, *name, *value;
+    } *force; /* [n_force] pins and knobs that the operator sets */
+    size_t n_force;
     int64_t started_ns;
     /* The loop's. */
     struct dt_peer *peer; /* [n_peers] clients that follow it */

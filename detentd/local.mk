@@ -7,6 +7,7 @@ libdtdaemon_la_SOURCES = \
 	detentd/describe.c detentd/describe.h \
 	detentd/dispatch.c detentd/dispatch.h \
 	detentd/families.c detentd/families.h \
+	detentd/forced.c detentd/forced.h \
 	detentd/jobs.c detentd/jobs.h \
 	detentd/key.c detentd/key.h \
 	detentd/loop.c detentd/loop.h \

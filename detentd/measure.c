@@ -53,47 +53,109 @@ static int put_backend (struct dt_store *s, void *ctx, struct dt_err *reterr)
     return dt_store_backend_put (s, &row, &m->backend, reterr);
 }
 
-int dt_measure_open (struct dt_measure *m, struct dt_job *job, const char *backend,
-                     uint32_t units, struct dt_err *reterr)
+/* Start a worker and open the backend in it; *ret holds who it is. */
+static int start_worker (struct dt_measure *m, Detent__WorkerReply **ret, struct dt_err *reterr)
 {
     Detent__WorkerRequest rq = DETENT__WORKER_REQUEST__INIT;
     Detent__WorkerOpen open = DETENT__WORKER_OPEN__INIT;
-    const struct dt_options *o = job->d->options;
-    char *plugin;
+    int r;
+
+    open.backend = m->plugin;
+    open.units = m->units;
+    rq.body_case = DETENT__WORKER_REQUEST__BODY_OPEN;
+    rq.open = &open;
+    if ((r = dt_worker_new (m->job->d->options->profiler, &m->worker, reterr)) < 0)
+        return r;
+    set_worker (m, m->worker);
+    if ((r = call (m, &rq, m->plugin, ret, reterr)) < 0)
+        return r;
+    if ((*ret)->body_case == DETENT__WORKER_REPLY__BODY_IDENTITY)
+        return 0;
+    detent__worker_reply__free_unpacked (*ret, NULL);
+    *ret = NULL;
+    return dt_err_set (reterr, -DT_EWORKER, "the worker did not say who it is");
+}
+
+int dt_measure_open (struct dt_measure *m, struct dt_job *job, const char *backend,
+                     uint32_t units, struct dt_err *reterr)
+{
     int r;
 
     m->job = job;
+    m->units = units;
     m->flushed_ns = dt_time_mono_ns ();
     if (!dt_wire_name_ok (backend))
         return dt_err_set (reterr, -DT_EINPUT, "backend '%s' is not a name", backend);
-    if (!(plugin = dt_strf ("%s/detent-backend-%s.so", o->backend_dir, backend)))
+    if (!(m->plugin = dt_strf ("%s/detent-backend-%s.so", job->d->options->backend_dir, backend)))
         return dt_err_nomem (reterr);
-    open.backend = plugin;
-    open.units = units;
-    rq.body_case = DETENT__WORKER_REQUEST__BODY_OPEN;
-    rq.open = &open;
-    if ((r = dt_worker_new (o->profiler, &m->worker, reterr)) == 0) {
-        set_worker (m, m->worker);
-        r = call (m, &rq, plugin, &m->opened, reterr);
-    }
-    dt_free (plugin);
-    if (r < 0)
+    if ((r = start_worker (m, &m->opened, reterr)) < 0)
         return r;
-    if (m->opened->body_case != DETENT__WORKER_REPLY__BODY_IDENTITY)
-        return dt_err_set (reterr, -DT_EWORKER, "the worker did not say who it is");
     m->who = m->opened->identity;
     return dt_pool_transact (job->d->writer, put_backend, m, reterr);
 }
 
-void dt_measure_close (struct dt_measure *m)
+static void stop_worker (struct dt_measure *m)
 {
     if (m->job)
         set_worker (m, NULL);
     m->worker = dt_worker_free (m->worker);
+}
+
+void dt_measure_close (struct dt_measure *m)
+{
+    stop_worker (m);
     if (m->opened)
         detent__worker_reply__free_unpacked (m->opened, NULL);
     m->opened = NULL;
+    dt_free (m->known);
+    dt_free (m->plugin);
+    m->known = NULL;
+    m->plugin = NULL;
 }
+
+/* --- what is known from before ------------------------------------------------- */
+
+static int add_known (void *ctx, const struct dt_measurement *one)
+{
+    struct dt_measure *m = ctx;
+
+    if (dt_grow ((void **)&m->known, &m->room_known, m->n_known, sizeof *m->known) < 0)
+        return -ENOMEM;
+    m->known[m->n_known++] = *one;
+    return 0;
+}
+
+int dt_measure_recall (struct dt_measure *m, struct dt_store *s, struct dt_err *reterr)
+{
+    int r;
+
+    m->n_known = m->at_known = 0;
+    if (m->job->anew)
+        return 0;
+    r = dt_store_measurements (s, m->backend, &m->plan, add_known, m, reterr);
+    return r == -ENOMEM ? dt_err_nomem (reterr) : r;
+}
+
+/* Only the one that was asked for at this point: what follows a difference was timed
+ * beside other work, and is no pair to what is timed now. */
+static int on_recall (void *ctx, const struct dt_tune_at *at, uint64_t *ret_ns)
+{
+    struct dt_measure *m = ctx;
+    const struct dt_measurement *k = &m->known[m->at_known];
+
+    if (m->at_known == m->n_known)
+        return 0;
+    if (k->assignment != at->assignment || k->call != at->call
+        || !dt_digest_equal (&k->trace, &m->job->trace[at->trace])) {
+        m->n_known = m->at_known;
+        return 0;
+    }
+    *ret_ns = k->elapsed_ns;
+    m->at_known++;
+    return 1;
+}
+
+/* --- what is pending ------------------------------------------------------------ */
 
 static int put_pending (struct dt_store *s, void *ctx, struct dt_err *reterr)
 {
@@ -284,22 +346,44 @@ static int on_progress (void *ctx, double fraction, double left_s, const char *w
     return atomic_load (&j->cancel);
 }
 
-static int on_keep (void *ctx, size_t assignment, size_t index, uint64_t ns,
-                    struct dt_err *reterr)
+static int on_keep (void *ctx, const struct dt_tune_at *at, uint64_t ns, struct dt_err *reterr)
 {
     struct dt_measure *m = ctx;
 
     m->pending[m->n_pending++] = (struct dt_measurement){
-        .job = m->job->id, .backend = m->backend, .solution = m->solution, .trace = m->trace,
-        .assignment = assignment, .call = index, .elapsed_ns = ns };
+        .job = m->job->id, .backend = m->backend, .solution = m->solution, .plan = m->plan,
+        .trace = m->job->trace[at->trace], .assignment = at->assignment, .call = at->call,
+        .elapsed_ns = ns };
     if (m->n_pending == DT_MEASURE_BATCH
         || dt_time_mono_ns () - m->flushed_ns > DT_MEASURE_BATCH_NS)
         return dt_measure_flush (m, reterr);
     return 0;
 }
 
+/* Another process must be the same backend. */
+static int on_fresh (void *ctx, struct dt_err *reterr)
+{
+    Detent__WorkerReply *opened = NULL;
+    struct dt_measure *m = ctx;
+    const Detent__WorkerIdentity *was = m->who, *is;
+    int r, same;
+
+    stop_worker (m);
+    if ((r = start_worker (m, &opened, reterr)) < 0)
+        return r;
+    is = opened->identity;
+    same = !strcmp (was->name, is->name) && !strcmp (was->build, is->build)
+           && !strcmp (was->libraries, is->libraries) && !strcmp (was->driver, is->driver)
+           && !strcmp (was->device, is->device) && !strcmp (was->clock, is->clock)
+           && was->units == is->units;
+    detent__worker_reply__free_unpacked (opened, NULL);
+    return same ? 0 : dt_err_set (reterr, -DT_EENVIRONMENT, "backend %s changed while it was timed",
+                                  was->name);
+}
+
 struct dt_tune_hooks dt_measure_hooks (struct dt_measure *m)
 {
     return (struct dt_tune_hooks){ .ctx = m, .plan = on_plan, .measure = on_measure,
-                                   .progress = on_progress, .keep = on_keep };
+                                   .progress = on_progress, .keep = on_keep,
+                                   .fresh = on_fresh, .recall = on_recall };
 }

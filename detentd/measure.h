@@ -19,9 +19,13 @@ struct dt_measure {
     Detent__WorkerReply *opened; /* holds the identity */
     const Detent__WorkerIdentity *who;
     int64_t backend; /* row of the store */
+    char *plugin;    /* its path */
+    uint32_t units;
     /* Of the site that is tuned now. */
     const struct dt_site *site;
-    struct dt_digest solution, trace;
+    struct dt_digest solution, plan;
+    struct dt_measurement *known; /* [n_known] of the plan, in their order */
+    size_t n_known, room_known, at_known;
     double done_sites, sites; /* for the fraction of the whole */
     struct dt_measurement pending[DT_MEASURE_BATCH];
     size_t n_pending;
@@ -31,6 +35,8 @@ struct dt_measure {
 /* Start a worker, open the backend in it, and note who it is in the store. */
 int dt_measure_open (struct dt_measure *m, struct dt_job *job, const char *backend,
                      uint32_t units, struct dt_err *reterr);
+/* Read what is known of the plan that is set, for the site that is set. */
+int dt_measure_recall (struct dt_measure *m, struct dt_store *s, struct dt_err *reterr);
 /* Store what is pending; the job's counter then has it. */
 int dt_measure_flush (struct dt_measure *m, struct dt_err *reterr);
 void dt_measure_close (struct dt_measure *m);

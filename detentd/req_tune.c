@@ -2,6 +2,7 @@
 #include <errno.h>
 
 #include "detentd/dispatch.h"
+#include "detentd/forced.h"
 #include "detentd/tuning.h"
 
 /* In a transaction: the job's row, so that its number survives a crash. */
@@ -37,10 +38,44 @@ static void started (struct dt_ask *a)
     }
 }
 
+static int add_trace (void *ctx, const struct dt_trace_row *row)
+{
+    struct dt_job *j = ctx;
+
+    if (j->n_traces == DT_JOB_MAX_TRACES)
+        return -DT_ELIMIT;
+    j->trace[j->n_traces++] = row->digest;
+    return 0;
+}
+
+/* The traces that are replayed: all of the workload, the one that is named, or the newest. */
+static int find_traces (struct dt_ask *a, const Detent__TuneRequest *rq, struct dt_job *j,
+                        struct dt_err *reterr)
+{
+    struct dt_digest want;
+    int r;
+
+    if (rq->has_all_traces && rq->all_traces) {
+        if (rq->has_trace)
+            return dt_err_set (reterr, -DT_EINPUT, "all traces, or one: not both");
+        r = dt_store_traces (a->d->reader, rq->workload, add_trace, j, reterr);
+        if (r == -DT_ELIMIT)
+            return dt_err_set (reterr, r, "workload '%s' has more than %d traces; one tuple serves "
+                               "at most so many", rq->workload, DT_JOB_MAX_TRACES);
+        if (r < 0 || j->n_traces)
+            return r;
+    }
+    if (rq->has_trace && (r = dt_check_digest ("trace", rq->trace, &want, reterr)) < 0)
+        return r;
+    j->n_traces = 1;
+    return dt_store_trace_find (a->d->reader, rq->workload, rq->has_trace ? &want : NULL,
+                                &j->trace[0], reterr);
+}
+
 static int check_tune (struct dt_ask *a, const Detent__TuneRequest *rq, struct dt_job *j,
                        struct dt_err *reterr)
 {
-    struct dt_digest file, want;
+    struct dt_digest file;
     int r;
 
     if (rq->has_budget_s && !(rq->budget_s > 0 && rq->budget_s <= 86400))
@@ -49,15 +84,15 @@ static int check_tune (struct dt_ask *a, const Detent__TuneRequest *rq, struct d
     if (rq->has_max_calls && (rq->max_calls == 0 || rq->max_calls > 65536))
         return dt_err_set (reterr, -DT_EINPUT, "max_calls %llu: must be 1 to 65536",
                            (unsigned long long)rq->max_calls);
-    if (rq->has_trace && (r = dt_check_digest ("trace", rq->trace, &want, reterr)) < 0)
-        return r;
     if ((r = dt_store_deployment_get (a->d->reader, rq->deployment, &file, reterr)) < 0)
         return r;
     j->budget_s = rq->has_budget_s ? rq->budget_s : 0;
     j->max_calls = rq->has_max_calls ? rq->max_calls : 0;
     j->exhaustive = rq->has_exhaustive && rq->exhaustive;
-    return dt_store_trace_find (a->d->reader, rq->workload, rq->has_trace ? &want : NULL,
-                                &j->trace, reterr);
+    j->anew = rq->has_anew && rq->anew;
+    if ((r = dt_forced_take (j, rq, reterr)) < 0)
+        return r;
+    return find_traces (a, rq, j, reterr);
 }
 
 int dt_req_tune (struct dt_ask *a, struct dt_err *reterr)

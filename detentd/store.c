@@ -68,7 +68,9 @@ static const struct {
     { DT_STMT_BACKEND_GET, "SELECT id FROM backend WHERE name = ? AND build = ? AND libraries = ?"
                            " AND driver = ? AND device = ? AND units = ? AND clock = ?" },
     { DT_STMT_MEASUREMENT_PUT, "INSERT INTO measurement (job, backend, solution, assignment,"
-                               " trace, call, elapsed_ns) VALUES (?, ?, ?, ?, ?, ?, ?)" },
+                               " trace, call, elapsed_ns, plan) VALUES (?, ?, ?, ?, ?, ?, ?, ?)" },
+    { DT_STMT_MEASUREMENTS, "SELECT trace, assignment, call, elapsed_ns FROM measurement"
+                            " WHERE backend = ? AND plan = ? ORDER BY id" },
     { DT_STMT_TUPLE_PUT, "INSERT INTO tuple (digest, bits, deployment, workload, sampled,"
                          " uncovered, time_ns) VALUES (?, ?, ?, ?, ?, ?, ?)"
                          " ON CONFLICT (digest) DO NOTHING" },

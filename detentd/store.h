@@ -126,11 +126,17 @@ int dt_store_backend_put (struct dt_store *s, const struct dt_backend_row *row, 
 struct dt_measurement {
     uint64_t job;
     int64_t backend;
-    struct dt_digest solution, trace;
+    struct dt_digest solution, trace, plan;
     uint64_t assignment, call, elapsed_ns;
 };
 int dt_store_measurement_put (struct dt_store *s, const struct dt_measurement *m,
                               struct dt_err *reterr);
+
+/* Measurements of a plan by a backend, in the order they were made: trace, assignment,
+ * call and elapsed_ns of each. */
+int dt_store_measurements (struct dt_store *s, int64_t backend, const struct dt_digest *plan,
+                           int (*fn) (void *ctx, const struct dt_measurement *m), void *ctx,
+                           struct dt_err *reterr);
 
 /* --- tuples and commits -----------------------------------------------------*/
 struct dt_tuple_row {

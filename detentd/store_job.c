@@ -100,8 +100,33 @@ int dt_store_backend_put (struct dt_store *s, const struct dt_backend_row *row, 
 int dt_store_measurement_put (struct dt_store *s, const struct dt_measurement *m,
                               struct dt_err *reterr)
 {
-    return dt_store_exec (s, dt_store_bind (s, DT_STMT_MEASUREMENT_PUT, "iididii",
+    return dt_store_exec (s, dt_store_bind (s, DT_STMT_MEASUREMENT_PUT, "iididiid",
                                             (int64_t)m->job, m->backend, &m->solution,
                                             (int64_t)m->assignment, &m->trace, (int64_t)m->call,
-                                            (int64_t)m->elapsed_ns), reterr);
+                                            (int64_t)m->elapsed_ns, &m->plan), reterr);
+}
+
+int dt_store_measurements (struct dt_store *s, int64_t backend, const struct dt_digest *plan,
+                           int (*fn) (void *ctx, const struct dt_measurement *m), void *ctx,
+                           struct dt_err *reterr)
+{
+    sqlite3_stmt *st = dt_store_bind (s, DT_STMT_MEASUREMENTS, "id", backend, plan);
+    struct dt_measurement m = { .backend = backend, .plan = *plan };
+    int r;
+
+    while ((r = dt_store_step (s, st, reterr)) > 0) {
+        if (dt_column_digest (st, 0, &m.trace) < 0) {
+            sqlite3_reset (st);
+            return dt_err_set (reterr, -DT_ECORRUPT, "store %s: a damaged row of measurement",
+                               s->path);
+        }
+        m.assignment = (uint64_t)sqlite3_column_int64 (st, 1);
+        m.call = (uint64_t)sqlite3_column_int64 (st, 2);
+        m.elapsed_ns = (uint64_t)sqlite3_column_int64 (st, 3);
+        if ((r = fn (ctx, &m)) < 0) {
+            sqlite3_reset (st);
+            return r;
+        }
+    }
+    return r;
 }

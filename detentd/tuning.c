@@ -4,24 +4,27 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/canon.h"
 #include "base/mem.h"
 #include "base/time.h"
 #include "detentd/daemon.h"
 #include "detentd/describe.h"
+#include "detentd/forced.h"
 #include "detentd/measure.h"
 #include "detentd/solving.h"
 #include "trace/dtrace.h"
 #include "tuner/tuple.h"
 
 struct site {
-    const struct dt_trace_site *trace;
+    const struct dt_trace_site *trace[DT_JOB_MAX_TRACES]; /* [job->n_traces] */
+    uint8_t *allowed; /* [n_assignments] 1: may be chosen */
     struct dt_tune_result result;
     struct dt_buf pinned;
 };
 struct tuning {
     struct dt_job *job;
     struct dt_solving solving;
-    struct dt_trace *trace;
+    struct dt_trace *trace[DT_JOB_MAX_TRACES]; /* [job->n_traces] */
     struct site *site; /* [deployment->n_sites], in the solving's arena */
     struct dt_measure measure;
     struct dt_buf tuple; /* the tuple's bytes */
@@ -35,14 +38,17 @@ static struct dt_deployment *deployment (const struct tuning *t)
     return t->solving.deployment;
 }
 
-static int load_trace (struct tuning *t, struct dt_store *s, struct dt_err *reterr)
+static int load_traces (struct tuning *t, struct dt_store *s, struct dt_err *reterr)
 {
-    struct dt_buf b = { 0 };
-    int r = dt_store_blob_get (s, "trace", &t->job->trace, &b, reterr);
+    int r = 0;
 
-    if (r == 0)
-        r = dt_trace_decode (b.data, b.len, &t->trace, reterr);
-    dt_buf_done (&b);
+    for (size_t k = 0; r == 0 && k < t->job->n_traces; k++) {
+        struct dt_buf b = { 0 };
+
+        if ((r = dt_store_blob_get (s, "trace", &t->job->trace[k], &b, reterr)) == 0)
+            r = dt_trace_decode (b.data, b.len, &t->trace[k], reterr);
+        dt_buf_done (&b);
+    }
     return r;
 }
 
@@ -63,10 +69,11 @@ static int match_sites (struct tuning *t, struct dt_err *reterr)
     if (!(t->site = dt_arena_array (&t->solving.arena, d->n_sites, sizeof *t->site)))
         return dt_err_nomem (reterr);
     for (size_t i = 0; i < d->n_sites; i++)
-        if (!(t->site[i].trace = trace_site (t->trace, &d->site[i])))
-            return dt_err_set (reterr, -DT_EINPUT, "the trace (%s, of deployment '%s') has no "
-                               "calls of site %s/%s", t->trace->source, t->trace->deployment,
-                               d->site[i].family, d->site[i].site);
+        for (size_t k = 0; k < t->job->n_traces; k++)
+            if (!(t->site[i].trace[k] = trace_site (t->trace[k], &d->site[i])))
+                return dt_err_set (reterr, -DT_EINPUT, "the trace (%s, of deployment '%s') has no "
+                                   "calls of site %s/%s", t->trace[k]->source,
+                                   t->trace[k]->deployment, d->site[i].family, d->site[i].site);
     return 0;
 }
 
@@ -78,30 +85,71 @@ static uint32_t units (const struct dt_deployment *d)
     return f && f->kind == DT_FACT_INT && f->i > 0 && f->i < 65536 ? (uint32_t)f->i : 0;
 }
 
-static int tune_site (struct tuning *t, size_t i, struct dt_err *reterr)
+/* What orders the race: measurements are taken again only under the same plan.  The
+ * budget is not of it: who gives more time goes on. */
+static int make_plan (struct tuning *t, size_t i, size_t incumbent, struct dt_err *reterr)
+{
+    const struct dt_solution *s = t->solving.site[i].solution;
+    const struct dt_job *j = t->job;
+    struct dt_digest allowed = dt_digest_of ("allowed", t->site[i].allowed, s->n_assignments);
+    struct dt_canon c;
+    int r;
+
+    dt_canon_init (&c);
+    dt_canon_map (&c);
+    dt_canon_kbytes (&c, "allowed", allowed.bytes, DT_DIGEST_BYTES);
+    dt_canon_kint (&c, "exhaustive", j->exhaustive);
+    dt_canon_kint (&c, "incumbent", (int64_t)incumbent);
+    dt_canon_kint (&c, "max_calls", (int64_t)j->max_calls);
+    dt_canon_kint (&c, "order", DT_TUNE_ORDER);
+    dt_canon_kbytes (&c, "solution", t->solving.site[i].key.bytes, DT_DIGEST_BYTES);
+    dt_canon_kbytes (&c, "traces", j->trace, j->n_traces * sizeof *j->trace);
+    dt_canon_end (&c);
+    if ((r = dt_canon_finish (&c)) < 0)
+        r = dt_err_nomem (reterr); /* it is far from too long */
+    else
+        t->measure.plan = dt_digest_of ("plan", c.buf.data, c.buf.len);
+    dt_canon_done (&c);
+    return r;
+}
+
+static int find_default (struct tuning *t, size_t i, size_t *ret, struct dt_err *reterr)
+{
+    const struct dt_solution *solution = t->solving.site[i].solution;
+    struct dt_tune_observations seen;
+    int r = dt_tune_observe (solution, t->site[i].trace, t->job->n_traces, &seen, reterr);
+
+    if (r < 0)
+        return r;
+    r = dt_solution_default (solution, &seen.view, ret, reterr);
+    dt_tune_observations_done (&seen);
+    return r;
+}
+
+static int tune_site (struct tuning *t, size_t i, struct dt_store *s, struct dt_err *reterr)
 {
     const struct dt_job *j = t->job;
     const struct dt_solution *solution = t->solving.site[i].solution;
+    struct site *site = &t->site[i];
     struct dt_tune_options options = { .max_calls = j->max_calls, .budget_s = j->budget_s,
                                        .exhaustive = j->exhaustive };
     struct dt_tune_hooks hooks = dt_measure_hooks (&t->measure);
-    struct dt_tune_observations seen;
-    struct site *site = &t->site[i];
     size_t incumbent;
     int r;
 
     t->measure.site = &deployment (t)->site[i];
     t->measure.solution = t->solving.site[i].key;
-    t->measure.trace = j->trace;
     t->measure.done_sites = (double)i;
-    if ((r = dt_tune_observe (solution, site->trace, &seen, reterr)) < 0)
-        return r;
-    r = dt_solution_default (solution, &seen.view, &incumbent, reterr);
-    dt_tune_observations_done (&seen);
-    if (r < 0)
-        return r;
-    if ((r = dt_tune_site (solution, site->trace, incumbent, &options, &hooks, &site->result,
-                           reterr)) < 0
+    if (!(site->allowed = dt_arena_array (&t->solving.arena, solution->n_assignments, 1)))
+        return dt_err_nomem (reterr);
+    memset (site->allowed, 1, solution->n_assignments);
+    options.allowed = site->allowed;
+    if ((r = dt_forced_apply (j, &t->solving.arena, solution, site->allowed, reterr)) < 0
+        || (r = find_default (t, i, &incumbent, reterr)) < 0
+        || (r = make_plan (t, i, incumbent, reterr)) < 0
+        || (r = dt_measure_recall (&t->measure, s, reterr)) < 0
+        || (r = dt_tune_site (solution, site->trace, j->n_traces, incumbent, &options, &hooks,
+                              &site->result, reterr)) < 0
         || (r = dt_measure_flush (&t->measure, reterr)) < 0)
         return r;
     return dt_solution_selector (solution, site->result.chosen, &site->pinned, reterr);
@@ -189,14 +237,14 @@ static int tune (struct tuning *t, struct dt_store *s, struct dt_err *reterr)
     int r;
 
     if ((r = dt_solving_load (&t->solving, s, t->job->deployment, reterr)) < 0
-        || (r = load_trace (t, s, reterr)) < 0 || (r = match_sites (t, reterr)) < 0
+        || (r = load_traces (t, s, reterr)) < 0 || (r = match_sites (t, reterr)) < 0
         || (r = check_backend (t, reterr)) < 0
         || (r = dt_measure_open (&t->measure, t->job, deployment (t)->backend,
                                  units (deployment (t)), reterr)) < 0)
         return r;
     t->measure.sites = (double)deployment (t)->n_sites;
     for (size_t i = 0; i < deployment (t)->n_sites; i++)
-        if ((r = tune_site (t, i, reterr)) < 0)
+        if ((r = tune_site (t, i, s, reterr)) < 0)
             return r;
     return make_tuple (t, reterr);
 }
@@ -228,7 +276,8 @@ static int pack (struct tuning *t, enum dt_job_state state, int code, const char
         for (size_t i = 0; i < r->n_site; i++)
             if (!(r->site[i] = dt_describe_result (&t->solving.arena,
                                                    t->solving.site[i].solution,
-                                                   &t->site[i].result)))
+                                                   &t->site[i].result))
+                || dt_forced_describe (j, &t->solving.arena, r->site[i]) < 0)
                 return dt_err_nomem (reterr);
     }
     dt_free (j->result);
@@ -312,7 +361,8 @@ static void done (struct tuning *t)
     for (size_t i = 0; t->site && i < deployment (t)->n_sites; i++)
         dt_buf_done (&t->site[i].pinned);
     dt_buf_done (&t->tuple);
-    dt_trace_free (t->trace);
+    for (size_t k = 0; k < t->job->n_traces; k++)
+        dt_trace_free (t->trace[k]);
     dt_solving_done (&t->solving);
     dt_free (t);
 }

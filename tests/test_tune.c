@@ -363,6 +363,86 @@ START_TEST (cancelled)
 }
 END_TEST
 
+static Detent__Reply *tune_with (Detent__TuneRequest *t, struct dt_err *err)
+{
+    Detent__Request rq = DETENT__REQUEST__INIT;
+    int n;
+
+    t->deployment = (char *)"host-small";
+    t->workload = (char *)"chat";
+    t->has_budget_s = 1;
+    t->budget_s = 1;
+    rq.body_case = DETENT__REQUEST__BODY_TUNE;
+    rq.tune = t;
+    ck_assert_int_eq (dt_client_send (rig.client, &rq, 5000, err), 0);
+    return follow (rig.client, &n);
+}
+
+/* The same tune again takes what the one before it measured; `anew` takes nothing. */
+START_TEST (measurements_are_reused)
+{
+    Detent__TuneRequest t = DETENT__TUNE_REQUEST__INIT;
+    struct dt_err err = { "" };
+    Detent__Reply *reply;
+    int64_t n;
+
+    start (3, 0);
+    reply = tune_with (&t, &err);
+    ck_assert_str_eq (reply->job->state, "done");
+    ck_assert_uint_eq (reply->job->site[0]->recalled, 0);
+    free_reply (reply);
+    n = query ("SELECT count (*) FROM measurement");
+    ck_assert_int_eq (query ("SELECT count (*) FROM measurement WHERE length (plan) = 32"), n);
+    reply = tune_with (&t, &err);
+    ck_assert_str_eq (reply->job->state, "done");
+    ck_assert_uint_gt (reply->job->site[0]->recalled, 0);
+    ck_assert_uint_le (reply->job->site[0]->recalled, (uint64_t)n);
+    free_reply (reply);
+    t.has_anew = t.anew = 1;
+    reply = tune_with (&t, &err);
+    ck_assert_str_eq (reply->job->state, "done");
+    ck_assert_uint_eq (reply->job->site[0]->recalled, 0);
+    free_reply (reply);
+}
+END_TEST
+
+/* Bug log B31: a value that the operator sets wins, is shown as set, and is never replaced. */
+START_TEST (b31_forced_values)
+{
+    static const struct {
+        const char *site, *name, *value, *text; /* text: of the error, NULL: none */
+    } cases[] = {
+        { "decoder", "block_n", "32", NULL },
+        { "decoder", "choose.block_n", "16", "no legal assignment" },
+        { "decoder", "blocks", "16", "no pin or knob is named" },
+    };
+    Detent__Forced force = DETENT__FORCED__INIT, *list[] = { &force };
+    Detent__TuneRequest t = DETENT__TUNE_REQUEST__INIT;
+    struct dt_err err = { "" };
+
+    start (2, 0);
+    t.force = list;
+    t.n_force = 1;
+    for (size_t i = 0; i < DT_ARRAY_SIZE (cases); i++) {
+        Detent__Reply *reply;
+
+        force.site = (char *)cases[i].site;
+        force.name = (char *)cases[i].name;
+        force.value = (char *)cases[i].value;
+        reply = tune_with (&t, &err);
+        if (cases[i].text) {
+            ck_assert_str_eq (reply->job->state, "failed");
+            ck_assert_msg (strstr (reply->job->what, cases[i].text), "%s", reply->job->what);
+        } else {
+            ck_assert_str_eq (reply->job->state, "done");
+            ck_assert_str_eq (reply->job->site[0]->forced[0], "block_n=32");
+            ck_assert_str_eq (reply->job->site[0]->pin[0]->value, "32");
+        }
+        free_reply (reply);
+    }
+}
+END_TEST
+
 /* Stopped while a tune runs: in bounded time, the worker gone with it; killed: the
  * job is known as failed at the next start. */
 static const struct {
@@ -549,6 +629,8 @@ int main (void)
     tcase_add_test (tc, tunes_commits_and_fetches);
     tcase_add_loop_test (tc, a_worker_that_fails, 0, DT_ARRAY_SIZE (deaths));
     tcase_add_test (tc, cancelled);
+    tcase_add_test (tc, measurements_are_reused);
+    tcase_add_test (tc, b31_forced_values);
     tcase_add_test (tc, a_full_disk);
     tcase_add_loop_test (tc, the_daemon_ends, 0, DT_ARRAY_SIZE (ends));
     tcase_add_test (tc, refused_tunes);

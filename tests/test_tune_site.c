@@ -64,9 +64,9 @@ static int measure (void *ctx, const struct dt_tune_call *c, uint64_t *ret_ns, s
     return 0;
 }
 
-static int keep (void *ctx, size_t assignment, size_t call, uint64_t ns, struct dt_err *err)
+static int keep (void *ctx, const struct dt_tune_at *at, uint64_t ns, struct dt_err *err)
 {
-    (void)assignment, (void)call, (void)err;
+    (void)at, (void)err;
     ((struct backend *)ctx)->kept++;
     ck_assert_uint_gt (ns, 0);
     return 0;
@@ -80,9 +80,12 @@ static int cancel (void *ctx, double fraction, double left_s, const char *what)
 
 static struct tuner_rig rig;
 
+static const struct dt_trace_site *site_of;
+
 static void setup (void)
 {
     tuner_rig_init (&rig);
+    site_of = &rig.trace->site[0];
 }
 static void teardown (void)
 {
@@ -95,7 +98,7 @@ static size_t default_of (void)
     struct dt_err err = { "" };
     size_t i;
 
-    ck_assert_msg (dt_tune_observe (rig.solution, &rig.trace->site[0], &o, &err) == 0, "%s", err.text);
+    ck_assert_msg (dt_tune_observe (rig.solution, &site_of, 1, &o, &err) == 0, "%s", err.text);
     ck_assert_uint_eq (o.view.n, rig.trace->site[0].n_calls);
     ck_assert_msg (dt_solution_default (rig.solution, &o.view, &i, &err) == 0, "%s", err.text);
     dt_tune_observations_done (&o);
@@ -117,11 +120,11 @@ static int64_t pin_of (size_t assignment, const char *name)
 
 static int tune (struct backend *b, int exhaustive, struct dt_tune_result *r, struct dt_err *err)
 {
-    struct dt_tune_hooks hooks = { b, plan, measure, NULL, keep };
+    struct dt_tune_hooks hooks = { .ctx = b, .plan = plan, .measure = measure, .keep = keep };
     struct dt_tune_options options = { .seed = 3, .budget_s = 60, .exhaustive = exhaustive };
 
     b->random.state = 9;
-    return dt_tune_site (rig.solution, &rig.trace->site[0], default_of (), &options, &hooks, r, err);
+    return dt_tune_site (rig.solution, &site_of, 1, default_of (), &options, &hooks, r, err);
 }
 
 START_TEST (finds_the_best)
@@ -200,12 +203,128 @@ END_TEST
 START_TEST (cancelled)
 {
     struct backend b = { .no_stride = -1 };
-    struct dt_tune_hooks hooks = { &b, plan, measure, cancel, NULL };
+    struct dt_tune_hooks hooks = { .ctx = &b, .plan = plan, .measure = measure,
+                                   .progress = cancel };
     struct dt_tune_options options = { 0 };
     struct dt_tune_result r;
 
-    ck_assert_int_eq (dt_tune_site (rig.solution, &rig.trace->site[0], 0, &options, &hooks, &r,
+    ck_assert_int_eq (dt_tune_site (rig.solution, &site_of, 1, 0, &options, &hooks, &r,
                                     NULL), -DT_ECANCELLED);
+}
+END_TEST
+
+/* Measurements in the order they were asked for. */
+struct record {
+    struct backend b;
+    struct {
+        struct dt_tune_at at;
+        uint64_t ns;
+    } *item;
+    size_t n, room, next, known, fresh;
+};
+
+static int keep_record (void *ctx, const struct dt_tune_at *at, uint64_t ns, struct dt_err *err)
+{
+    struct record *k = ctx;
+
+    (void)err;
+    ck_assert_int_eq (dt_grow ((void **)&k->item, &k->room, k->n, sizeof *k->item), 0);
+    k->item[k->n].at = *at;
+    k->item[k->n++].ns = ns;
+    return 0;
+}
+
+static int recall (void *ctx, const struct dt_tune_at *at, uint64_t *ret_ns)
+{
+    struct record *k = ctx;
+
+    if (k->next == k->known || memcmp (&k->item[k->next].at, at, sizeof *at) != 0)
+        return 0;
+    *ret_ns = k->item[k->next++].ns;
+    return 1;
+}
+
+static int fresh (void *ctx, struct dt_err *err)
+{
+    (void)err;
+    ((struct record *)ctx)->fresh++;
+    return 0;
+}
+
+/* A tune that was ended half-way goes on from what was kept, and comes to the same; one
+ * that was complete measures nothing.  The winner is confirmed in a fresh process. */
+START_TEST (resumes)
+{
+    struct record k = { .b = { .no_stride = -1, .noise = 0.02 } };
+    struct dt_tune_hooks hooks = { .ctx = &k, .plan = plan, .measure = measure,
+                                   .keep = keep_record, .recall = recall, .fresh = fresh };
+    struct dt_tune_options o = { .seed = 3, .budget_s = 1e6 };
+    struct dt_tune_result whole, again, half;
+    size_t incumbent = default_of (), n, other = incumbent;
+
+    while (rig.solution->verdict[other] == DT_ILLEGAL || other == incumbent)
+        other = (other + 1) % rig.solution->n_assignments;
+    ck_assert_int_eq (dt_tune_site (rig.solution, &site_of, 1, other, &o, &hooks, &whole, NULL), 0);
+    ck_assert (!whole.tie && whole.confirm == DT_RACE_CONFIRMED && whole.again_hi < 1);
+    ck_assert (k.fresh == 1 && whole.n_recalled == 0 && k.n == whole.n_measurements);
+    n = k.known = k.n;
+    ck_assert_int_eq (dt_tune_site (rig.solution, &site_of, 1, other, &o, &hooks, &again, NULL), 0);
+    ck_assert (again.n_recalled == again.n_measurements && k.n == n);
+    ck_assert (again.chosen == whole.chosen && again.ratio == whole.ratio
+               && again.trace_ns == whole.trace_ns);
+    k.n = k.known = n / 2;
+    k.next = 0;
+    ck_assert_int_eq (dt_tune_site (rig.solution, &site_of, 1, other, &o, &hooks, &half, NULL), 0);
+    ck_assert (half.chosen == whole.chosen && half.n_recalled >= n / 2 && k.n > n / 2);
+    dt_free (k.item);
+}
+END_TEST
+
+/* Only what is allowed is considered, also as the incumbent. */
+START_TEST (allowed)
+{
+    struct backend b = { .no_stride = -1 };
+    struct dt_tune_hooks hooks = { .ctx = &b, .plan = plan, .measure = measure };
+    uint8_t *mask = dt_calloc (rig.solution->n_assignments, 1);
+    struct dt_tune_options o = { .budget_s = 60, .allowed = mask };
+    struct dt_tune_result r;
+    struct dt_err err = { "" };
+    size_t n = 0;
+
+    ck_assert_int_eq (dt_tune_site (rig.solution, &site_of, 1, default_of (), &o, &hooks, &r, &err),
+                      -DT_EILLEGAL);
+    for (size_t i = 0; i < rig.solution->n_assignments; i++)
+        if (rig.solution->verdict[i] != DT_ILLEGAL && pin_of (i, "block_n") == 32)
+            n += mask[i] = 1;
+    ck_assert_int_eq (dt_tune_site (rig.solution, &site_of, 1, default_of (), &o, &hooks, &r, &err), 0);
+    ck_assert (r.n_legal == n && mask[r.chosen] && mask[r.incumbent]);
+    dt_free (mask);
+}
+END_TEST
+
+/* Two traces of one workload: each has its part of the sample, and its part of the
+ * objective, however long it is. */
+START_TEST (two_traces)
+{
+    struct backend b = { .no_stride = -1 };
+    struct dt_tune_hooks hooks = { .ctx = &b, .plan = plan, .measure = measure };
+    struct dt_tune_options o = { .budget_s = 60 };
+    const int64_t request[] = { 1, 9000 };
+    struct dt_call call = { 1, request };
+    struct dt_trace *t = dt_trace_new ();
+    const struct dt_trace_site *both[2] = { site_of };
+    struct dt_tune_result r, one;
+    struct dt_err err = { "" };
+
+    ck_assert_int_eq (dt_trace_add_site (t, "attention", "decoder", 4, &err), 0);
+    ck_assert_int_eq (dt_trace_add_call (t, 0, 5, 0, &call, NULL, &err), 0);
+    both[1] = &t->site[0];
+    ck_assert_int_eq (dt_tune_site (rig.solution, both, 2, default_of (), &o, &hooks, &r, &err), 0);
+    ck_assert_int_eq (dt_tune_site (rig.solution, both, 1, default_of (), &o, &hooks, &one, &err), 0);
+    ck_assert_uint_eq (r.n_calls, one.n_calls + 1);
+    ck_assert (r.n_sampled <= 13 && r.n_sampled > 10);
+    ck_assert (r.trace_ns > 0 && r.sample_error < 1);
+    dt_trace_free (t);
 }
 END_TEST
 
@@ -272,13 +391,13 @@ START_TEST (no_memory)
 
     for (size_t n = 0;; n += step, step += n / 16) { /* closer at first: many are alike */
         struct backend b = { .no_stride = -1 };
-        struct dt_tune_hooks hooks = { &b, plan, measure, NULL, keep };
+        struct dt_tune_hooks hooks = { .ctx = &b, .plan = plan, .measure = measure, .keep = keep };
         struct dt_tune_options options = { .max_calls = 2, .budget_s = 60 };
         struct dt_tune_result r;
         int ret;
 
         dt_mem_fail_after (n);
-        ret = dt_tune_site (rig.solution, &rig.trace->site[0], incumbent, &options, &hooks, &r, NULL);
+        ret = dt_tune_site (rig.solution, &site_of, 1, incumbent, &options, &hooks, &r, NULL);
         if (!dt_mem_fail_hit ()) {
             ck_assert_int_eq (ret, 0);
             break;
@@ -303,6 +422,9 @@ int main (void)
     tcase_add_test (tc, without_a_kernel);
     tcase_add_test (tc, outside_the_domain);
     tcase_add_test (tc, cancelled);
+    tcase_add_test (tc, resumes);
+    tcase_add_test (tc, allowed);
+    tcase_add_test (tc, two_traces);
     tcase_add_test (tc, sampling);
     tcase_add_test (tc, few_calls);
     tcase_add_test (tc, no_memory);

@@ -24,13 +24,13 @@ void dt_cover_done (struct dt_cover *c)
 struct dt_tune_call dt_cover_call (const struct dt_cover *c, size_t variant)
 {
     const struct dt_cover_variant *v = &c->variant[variant];
-    size_t call = c->sample->call[v->at].call;
+    const struct dt_cover_at *at = &c->at[v->at];
 
     return (struct dt_tune_call){
-        .family = c->site->family,
-        .site = c->site->site,
-        .call = dt_trace_call_get (c->site, call),
-        .id = c->site->id + c->site->call[call].at,
+        .family = at->site->family,
+        .site = at->site->site,
+        .call = dt_trace_call_get (at->site, at->call),
+        .id = at->site->id + at->site->call[at->call].at,
         .param = v->param,
         .n_params = c->n_params,
     };
@@ -43,7 +43,7 @@ struct selector {
     struct dt_inputs map;
     int64_t *regs, *in, *own, *out, *own_out; /* scratch for the largest call */
     int64_t *key;                             /* likewise: see take_key       */
-    uint32_t *variant, *same;                 /* [sample->n] a row            */
+    uint32_t *variant, *same;                 /* [n_at] a row                 */
 };
 
 static void selector_done (struct selector *s)
@@ -63,8 +63,8 @@ static size_t largest_call (const struct dt_cover *c)
 {
     size_t most = 0;
 
-    for (size_t i = 0; i < c->sample->n; i++) {
-        size_t n = c->site->call[c->sample->call[i].call].n_requests;
+    for (size_t i = 0; i < c->n_at; i++) {
+        size_t n = c->at[i].site->call[c->at[i].call].n_requests;
 
         most = n > most ? n : most;
     }
@@ -81,7 +81,7 @@ static int selector_init (const struct dt_cover *c, size_t assignment, struct se
     if ((r = dt_solution_selector (c->solution, assignment, &blob, reterr)) == 0)
         r = dt_vm_load (blob.data, blob.len, &s->vm, reterr);
     dt_buf_done (&blob);
-    if (r < 0 || (r = dt_inputs_map (s->vm, c->site->schema, &s->map, reterr)) < 0)
+    if (r < 0 || (r = dt_inputs_map (s->vm, c->at[0].site->schema, &s->map, reterr)) < 0)
         return r;
     n_out = dt_vm_outputs (s->vm);
     s->regs = dt_calloc (dt_vm_registers (s->vm), sizeof *s->regs);
@@ -90,8 +90,8 @@ static int selector_init (const struct dt_cover *c, size_t assignment, struct se
     s->out = dt_calloc (n_out, sizeof *s->out);
     s->own_out = dt_calloc (n * n_out, sizeof *s->own_out);
     s->key = dt_calloc (1 + n_out * (1 + n), sizeof *s->key);
-    s->variant = dt_calloc (c->sample->n, sizeof *s->variant);
-    s->same = dt_calloc (c->sample->n, sizeof *s->same);
+    s->variant = dt_calloc (c->n_at, sizeof *s->variant);
+    s->same = dt_calloc (c->n_at, sizeof *s->same);
     if (!s->regs || !s->in || !s->own || !s->out || !s->own_out || !s->key || !s->variant || !s->same)
         return dt_err_nomem (reterr);
     return 0;
@@ -232,7 +232,7 @@ static int find_variant (struct dt_cover *c, struct selector *s, size_t at, size
 
 /* --- arms ------------------------------------------------------------------ */
 
-static void unusable (struct dt_cover *c, size_t assignment, size_t at, const char *why)
+void dt_cover_refuse (struct dt_cover *c, size_t assignment, size_t at, const char *why)
 {
     struct dt_tune_refusal *to;
 
@@ -240,7 +240,7 @@ static void unusable (struct dt_cover *c, size_t assignment, size_t at, const ch
         return;
     to = &c->refusal[c->n_refused - 1];
     to->assignment = assignment;
-    snprintf (to->why, sizeof to->why, "call %zu of the trace: %.280s", c->sample->call[at].call,
+    snprintf (to->why, sizeof to->why, "call %zu of the trace: %.280s", c->at[at].call,
               why);
 }
 
@@ -248,8 +248,8 @@ static void unusable (struct dt_cover *c, size_t assignment, size_t at, const ch
 static int run_assignment (struct dt_cover *c, size_t assignment, struct selector *s,
                            struct dt_err *reterr)
 {
-    for (size_t at = 0; at < c->sample->n; at++) {
-        struct dt_call call = dt_trace_call_get (c->site, c->sample->call[at].call);
+    for (size_t at = 0; at < c->n_at; at++) {
+        struct dt_call call = dt_trace_call_get (c->at[at].site, c->at[at].call);
         struct dt_vm_stop stop;
         struct dt_err why = { "" };
         int r;
@@ -259,13 +259,13 @@ static int run_assignment (struct dt_cover *c, size_t assignment, struct selecto
         r = dt_vm_run (s->vm, s->regs, s->in, s->own, call.n_requests, s->out, s->own_out, &stop);
         if (r < 0) {
             dt_vm_describe (s->vm, &stop, &why);
-            unusable (c, assignment, at, why.text);
+            dt_cover_refuse (c, assignment, at, why.text);
             return 0;
         }
         if ((r = find_variant (c, s, at, call.n_requests, &s->variant[at], reterr)) < 0)
             return r;
         if (c->variant[s->variant[at]].refused) {
-            unusable (c, assignment, at, c->variant[s->variant[at]].refused);
+            dt_cover_refuse (c, assignment, at, c->variant[s->variant[at]].refused);
             return 0;
         }
         s->same[at] = c->variant[s->variant[at]].same;
@@ -277,7 +277,7 @@ static const void *row_key (const void *ctx, uint32_t i, size_t *ret_len)
 {
     const struct dt_cover *c = ctx;
 
-    *ret_len = c->sample->n * sizeof *c->arm[i].same;
+    *ret_len = c->n_at * sizeof *c->arm[i].same;
     return c->arm[i].same;
 }
 
@@ -294,7 +294,7 @@ static int stands_for (const struct dt_cover *c, size_t a, size_t b, size_t incu
 static int append_arm (struct dt_cover *c, size_t assignment, const struct selector *s,
                        struct dt_err *reterr)
 {
-    size_t n = c->sample->n;
+    size_t n = c->n_at;
     uint32_t *variant = dt_arena_array (&c->arena, n, sizeof *variant);
     uint32_t *same = dt_arena_array (&c->arena, n, sizeof *same);
 
@@ -311,7 +311,7 @@ static int append_arm (struct dt_cover *c, size_t assignment, const struct selec
 static int add_arm (struct dt_cover *c, size_t assignment, size_t incumbent,
                     const struct selector *s, struct dt_err *reterr)
 {
-    uint32_t i = dt_table_get (&c->by_row, s->same, c->sample->n * sizeof *s->same, row_key, c);
+    uint32_t i = dt_table_get (&c->by_row, s->same, c->n_at * sizeof *s->same, row_key, c);
     int r;
 
     c->n_usable++;
@@ -346,7 +346,7 @@ static int cover_all (struct dt_cover *c, size_t incumbent, struct dt_err *reter
     int r;
 
     for (size_t i = 0; i < c->solution->n_assignments; i++) {
-        if (c->solution->verdict[i] == DT_ILLEGAL)
+        if (c->solution->verdict[i] == DT_ILLEGAL || (c->allowed && !c->allowed[i]))
             continue;
         if (c->n_legal++ % PROGRESS_EVERY == 0 && c->hooks->progress &&
             c->hooks->progress (c->hooks->ctx, 0, -1, "planning the assignments"))
@@ -357,18 +357,18 @@ static int cover_all (struct dt_cover *c, size_t incumbent, struct dt_err *reter
     if (c->n_arms)
         return 0;
     return dt_err_set (reterr, -DT_EILLEGAL, "%s/%s: no legal value is usable: each of %zu legal "
-                       "assignments is refused; the first: %s", c->site->family, c->site->site,
+                       "assignments is refused; the first: %s", c->at[0].site->family, c->at[0].site->site,
                        c->n_legal, c->n_refused ? c->refusal[0].why : "there is none");
 }
 
 int dt_cover_build (struct dt_cover *c, const struct dt_solution *solution,
-                    const struct dt_trace_site *site, const struct dt_sample *sample,
+                    const struct dt_cover_at *at, size_t n_at, const uint8_t *allowed,
                     size_t incumbent, const struct dt_tune_hooks *hooks, struct dt_err *reterr)
 {
     int r;
 
-    *c = (struct dt_cover){ .solution = solution, .site = site, .sample = sample, .hooks = hooks,
-                            .incumbent = SIZE_MAX };
+    *c = (struct dt_cover){ .solution = solution, .at = at, .n_at = n_at, .allowed = allowed,
+                            .hooks = hooks, .incumbent = SIZE_MAX };
     if ((r = cover_all (c, incumbent, reterr)) < 0) {
         dt_cover_done (c);
         return r;

@@ -1,0 +1,22 @@
+/* detentd/forced.h - pins and knobs that the operator sets for a tune.
+ * Uses: detentd/jobs.h, solver/solve.h.  Used by: tuning.c, req_tune.c. */
+#ifndef DT_DETENTD_FORCED_H
+#define DT_DETENTD_FORCED_H
+
+#include "base/arena.h"
+#include "detentd/jobs.h"
+#include "solver/solve.h"
+
+/* Copy from the request into the job.
+ *   -DT_ELIMIT  more than DT_JOB_MAX_FORCE      -DT_EINPUT  the same one twice */
+int dt_forced_take (struct dt_job *j, const Detent__TuneRequest *rq, struct dt_err *reterr);
+/* Clear allowed[n_assignments] where a value of this site is not the one that is set.
+ * Names are whole, or what follows the last dot.
+ *   -DT_EINPUT    no such pin or live knob, or the name fits several
+ *   -DT_EILLEGAL  no legal assignment has the values */
+int dt_forced_apply (const struct dt_job *j, struct dt_arena *scratch,
+                     const struct dt_solution *s, uint8_t *allowed, struct dt_err *reterr);
+/* Those of the site, as its result shows them.  -ENOMEM */
+int dt_forced_describe (const struct dt_job *j, struct dt_arena *a, Detent__SiteResult *ret);
+
+#endif
