@@ -178,30 +178,6 @@ static struct dt_interval powers (const struct dt_range *a, const struct dt_rang
     return b->lo < 0 ? with_fault (v.lo, v.hi) : v;
 }
 
-static int has_zero (const struct dt_range *b)
-{
-    uint32_t i;
-
-    for (i = 0; i < b->n; i++)
-        if (dt_op_double (b->set[i]) == 0)
-            return 1;
-    return b->n == 0;
-}
-
-static struct dt_interval with_floats (uint8_t op, const struct dt_range *b)
-{
-    const char *types = dt_op_types (op);
-    struct dt_interval v = { INT64_MIN, INT64_MAX, dt_op_partial (op) };
-
-    if (types[dt_op_args (op)] == 'b')
-        return whole (0, 1);
-    if (op == DT_OP_IDIV)
-        v.fault = b->lo <= 0 && b->hi >= 0;
-    else if (v.fault && dt_op_args (op) == 2)
-        v.fault = has_zero (b);
-    return v;
-}
-
 struct dt_interval dt_interval_op (uint8_t op, const struct dt_range *a,
                                    const struct dt_range *b)
 {
@@ -223,6 +199,6 @@ struct dt_interval dt_interval_op (uint8_t op, const struct dt_range *a,
     case DT_OP_MAX:
         return whole (a->lo > b->lo ? a->lo : b->lo, a->hi > b->hi ? a->hi : b->hi);
     case DT_OP_IPOW: return powers (a, b);
-    default: return with_floats (op, b);
+    default: return dt_interval_float (op, a, b);
     }
 }

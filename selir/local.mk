@@ -12,7 +12,7 @@ libdtselir_la_SOURCES = \
 	selir/domain.c \
 	selir/emit.c selir/emit.h \
 	selir/graph.c selir/graph.h \
-	selir/interval.c \
+	selir/interval.c selir/interval_float.c \
 	selir/pass_algebra.c \
 	selir/pass_fold.c \
 	selir/pass_path.c \

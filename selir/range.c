@@ -80,6 +80,12 @@ static int keep_set (struct dt_ranges *r, const struct set *s, struct dt_range *
     return 0;
 }
 
+/* Values that the graph holds, as ranges have them. */
+static int64_t as_range (uint8_t type, int64_t v)
+{
+    return type == DT_TYPE_FLOAT ? dt_range_key (v) : v;
+}
+
 /* A narrow interval is a set too. */
 static int keep_interval (struct dt_ranges *r, int64_t lo, int64_t hi, struct dt_range *ret)
 {
@@ -95,32 +101,37 @@ static int keep_interval (struct dt_ranges *r, int64_t lo, int64_t hi, struct dt
 
 /* --- leaves ------------------------------------------------------------------ */
 
-static int keep_domain (struct dt_ranges *r, const struct dt_domain *d, struct dt_range *ret)
+static int keep_values (struct dt_ranges *r, uint8_t type, const int64_t *v, size_t n,
+                        struct dt_range *ret)
+{
+    struct set s = { .n = 0 };
+    int64_t lo = INT64_MAX, hi = INT64_MIN, x;
+    size_t i;
+
+    for (i = 0; i < n; i++) {
+        x = as_range (type, v[i]);
+        set_add (&s, x);
+        lo = x < lo ? x : lo;
+        hi = x > hi ? x : hi;
+    }
+    *ret = interval (lo, hi);
+    return s.over ? 0 : keep_set (r, &s, ret);
+}
+
+static int keep_domain (struct dt_ranges *r, uint8_t type, const struct dt_domain *d,
+                        struct dt_range *ret)
 {
     uint64_t i, n = dt_domain_size (d);
     struct set s = { .n = 0 };
 
+    if (type == DT_TYPE_FLOAT)
+        return keep_values (r, type, d->value, d->n, ret);
     *ret = interval (dt_domain_at (d, 0), dt_domain_at (d, n - 1));
     if (n > DT_RANGE_SET)
         return 0;
     for (i = 0; i < n; i++)
         s.v[s.n++] = dt_domain_at (d, i);
     return keep_set (r, &s, ret);
-}
-
-static int keep_values (struct dt_ranges *r, const int64_t *v, size_t n, struct dt_range *ret)
-{
-    struct set s = { .n = 0 };
-    int64_t lo = v[0], hi = v[0];
-    size_t i;
-
-    for (i = 0; i < n; i++) {
-        set_add (&s, v[i]);
-        lo = v[i] < lo ? v[i] : lo;
-        hi = v[i] > hi ? v[i] : hi;
-    }
-    *ret = interval (lo, hi);
-    return s.over ? 0 : keep_set (r, &s, ret);
 }
 
 static int keep_any (struct dt_ranges *r, const struct dt_graph *g, uint8_t type,
@@ -142,8 +153,8 @@ static int keep_pin (struct dt_ranges *r, const struct dt_graph *g, const struct
 
     if (!p->value || p->n_values == 0)
         return keep_any (r, g, n->type, ret);
-    *ret = interval (p->value[0], p->value[p->n_values - 1]);
-    return p->n_values > DT_RANGE_SET ? 0 : keep_values (r, p->value, p->n_values, ret);
+    *ret = interval (p->value[0], p->value[p->n_values - 1]); /* no float is pinned */
+    return p->n_values > DT_RANGE_SET ? 0 : keep_values (r, n->type, p->value, p->n_values, ret);
 }
 
 static int leaf (struct dt_ranges *r, const struct dt_graph *g, uint32_t id,
@@ -154,14 +165,16 @@ static int leaf (struct dt_ranges *r, const struct dt_graph *g, uint32_t id,
     if (n->op != DT_OP_CONST && r->box && r->box[id].lo <= r->box[id].hi) {
         const struct dt_range *box = &r->box[id];
 
-        return box->n > 0 && box->n <= DT_RANGE_SET ? keep_values (r, box->set, box->n, ret)
-                                                    : keep_interval (r, box->lo, box->hi, ret);
+        if (box->n > 0 && box->n <= DT_RANGE_SET)
+            return keep_values (r, n->type, box->set, box->n, ret);
+        return n->type == DT_TYPE_FLOAT ? keep_any (r, g, n->type, ret)
+                                        : keep_interval (r, box->lo, box->hi, ret);
     }
     switch (n->op) {
-    case DT_OP_CONST: return keep_interval (r, n->imm, n->imm, ret);
-    case DT_OP_INPUT: return keep_domain (r, &g->input[n->imm].domain, ret);
+    case DT_OP_CONST: return keep_values (r, n->type, &n->imm, 1, ret);
+    case DT_OP_INPUT: return keep_domain (r, n->type, &g->input[n->imm].domain, ret);
     case DT_OP_KNOB:
-        return keep_values (r, g->knob[n->imm].value, g->knob[n->imm].n_values, ret);
+        return keep_values (r, n->type, g->knob[n->imm].value, g->knob[n->imm].n_values, ret);
     case DT_OP_PIN: return keep_pin (r, g, n, ret);
     default: return keep_interval (r, 0, 0, ret); /* FAIL has the value 0 */
     }
@@ -326,6 +339,8 @@ struct dt_range dt_ranges_where (const struct dt_ranges *r, const struct dt_grap
 static int pair_set (uint8_t op, const struct dt_range *a, const struct dt_range *b,
                      struct set *s, int *fault)
 {
+    const char *type = dt_op_types (op);
+    int fa = type[0] == 'f', fb = type[1] == 'f', f = type[dt_op_args (op)] == 'f';
     uint32_t i, k;
     int64_t v;
 
@@ -333,8 +348,11 @@ static int pair_set (uint8_t op, const struct dt_range *a, const struct dt_range
         return 0;
     for (i = 0; i < a->n; i++) {
         for (k = 0; k < b->n; k++) {
-            *fault |= dt_op_eval (op, a->set[i], b->set[k], 0, &v) != DT_FAULT_NONE;
-            set_add (s, v);
+            int64_t x = fa ? dt_range_bits (a->set[i]) : a->set[i];
+            int64_t y = fb ? dt_range_bits (b->set[k]) : b->set[k];
+
+            *fault |= dt_op_eval (op, x, y, 0, &v) != DT_FAULT_NONE;
+            set_add (s, f ? dt_range_key (v) : v);
         }
     }
     return 1;

@@ -8,17 +8,31 @@
 #define DT_RANGE_SET 64 /* members that a value set keeps exactly */
 
 /* Every value the node takes is in lo..hi and, if n > 0, among set[n]
- * (ascending).  A float's are its bits, ordered as ints.  Computed from the operands' ranges alone: no condition is used. */
+ * (ascending).  A float's are keys of its bits.  Computed from the operands' ranges
+ * alone: no condition is used. */
 struct dt_range {
     int64_t lo, hi;
     uint32_t n;
     const int64_t *set;
 };
 
+/* Keys of floats are ordered as their values: -inf, ..., -0.0, 0.0, ..., inf, NaN; so a
+ * float that may be NaN has no upper bound.  Each is the other's inverse. */
+static inline int64_t dt_range_key (int64_t bits)
+{
+    return bits < 0 ? bits ^ INT64_MAX : bits;
+}
+
+static inline int64_t dt_range_bits (int64_t key)
+{
+    return dt_range_key (key);
+}
+
 struct dt_ranges; /* one per node of a graph */
 
 /* Ranges of all nodes, in one pass.  A box (may be NULL) narrows inputs, knobs
- * and pins: box[i] replaces the domain of leaf node i where box[i].lo <= hi. */
+ * and pins: box[i] replaces the domain of leaf node i where box[i].lo <= hi.  A
+ * float's box is a set of bits, in any order, or all. */
 int dt_ranges_new (const struct dt_graph *g, const struct dt_range *box,
                    struct dt_ranges **ret, struct dt_err *reterr);
 struct dt_ranges *dt_ranges_free (struct dt_ranges *r);

@@ -11,9 +11,10 @@ struct dt_interval {
     int64_t lo, hi;
     int fault;
 };
-/* Ranges of floats are of their bits: a set, or all.  An interval of bits says
- * nothing of the values, so ops on floats give the whole of their type. */
 struct dt_interval dt_interval_op (uint8_t op, const struct dt_range *a,
                                    const struct dt_range *b);
+/* Of the ops that take or give floats (interval_float.c). */
+struct dt_interval dt_interval_float (uint8_t op, const struct dt_range *a,
+                                      const struct dt_range *b);
 
 #endif

@@ -102,7 +102,8 @@ static int settle (struct dt_simp *s, struct dt_node *n, uint32_t *ret)
     range = dt_ranges_get (s->ranges, *ret);
     if (range.lo != range.hi || dt_node_faults (&s->out->node[*ret]))
         return 0;
-    return dt_simp_const (s, n->type, range.lo, ret);
+    return dt_simp_const (s, n->type, n->type == DT_TYPE_FLOAT ? dt_range_bits (range.lo) : range.lo,
+                          ret);
 }
 
 static int rewrite (struct dt_simp *s, struct dt_node *n, uint32_t *ret)

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "selir/range.h"
 #include "solver/proof.h"
 
 /* --- cuts ------------------------------------------------------------------------- */
@@ -226,7 +225,8 @@ static int box_holds (struct check *c, uint64_t duty, const struct reach *side)
     }
     if ((r = dt_ranges_new (c->g, c->box, &ranges, c->err)) < 0)
         return r;
-    r = shown (c, duty, ranges) ? 0 : corrupt (c, "a box does not hold");
+    r = shown (c, duty, ranges) && dt_check_floats (c->g, ranges) == DT_NODE_NONE
+            ? 0 : corrupt (c, "a box does not hold");
     dt_ranges_free (ranges);
     return r;
 }

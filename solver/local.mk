@@ -3,7 +3,7 @@ noinst_LTLIBRARIES += libdtsolver.la
 libdtsolver_la_SOURCES = \
 	solver/batch.c solver/batch.h \
 	solver/candidates.c solver/candidates.h \
-	solver/check.c solver/check.h \
+	solver/check.c solver/check.h solver/check_float.c \
 	solver/cut.c solver/cut.h \
 	solver/default.c \
 	solver/deployment.c solver/deployment.h \

@@ -74,6 +74,17 @@ static const struct {
       "    splits = -(-call.m // 4)\n    assume(-(-call.m // 4) <= 2, \"few\")\n"
       "    require(splits * 4 >= call.m, \"covers\")\n    return Choice(x=splits, y=0)\n", 16,
       "choose.splits: 1 2 3 4 | illegal proved proved proved", 0 },
+    { "floats by their ranges",
+      "    k = 1 if call.m > 2 else 2\n    share = int(call.t * 0.85) * k\n"
+      "    require(0 <= share < 1 << 41 and call.t / 3 < 3.7e11, \"bounded\")\n"
+      "    require(round(call.t * 0.5) // 1 >= 0 and call.t / (call.t + 0.5) <= 1.1e12, \"ratio\")\n"
+      "    return Choice(x=k, y=0)\n", 4,
+      "choose.k: 1 2 | proved proved", 0 },
+    { "floats by splitting",
+      "    k = 1 if call.m > 2 else 2\n    require(int(call.m * 0.85) <= call.m, \"less\")\n"
+      "    require(max(call.m * 0.25, 1.0) <= call.m, \"a share\")\n"
+      "    return Choice(x=k, y=0)\n", 1 << 30,
+      "choose.k: 1 2 | proved proved", 0 },
     { "a fault is as bad as a condition",
       "    k = call.m - 1 if call.m > 2 else 7\n    return Choice(x=k, y=10 // (k - 3))\n", 4,
       "choose.k: 2 3 7 | proved illegal proved", 0 },
