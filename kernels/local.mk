@@ -19,7 +19,17 @@ host_backend_sources = \
 	kernels/gemm/host/gemm.c kernels/gemm/host/gemm.h \
 	kernels/gemm/host/plant.h \
 	kernels/gemm/host/run.c \
-	kernels/gemm/host/shape.c
+	kernels/gemm/host/shape.c \
+	$(host_rowwise_sources)
+
+host_rowwise_sources = \
+	kernels/rowwise/host/fill.c \
+	kernels/rowwise/host/plant.h \
+	kernels/rowwise/host/row.inc \
+	kernels/rowwise/host/row_avx2.c kernels/rowwise/host/row_base.c \
+	kernels/rowwise/host/rowwise.c kernels/rowwise/host/rowwise.h \
+	kernels/rowwise/host/run.c kernels/rowwise/host/shape.c
+EXTRA_DIST += kernels/rowwise/README.md
 
 pkglib_LTLIBRARIES += detent-backend-host.la
 detent_backend_host_la_SOURCES = $(host_backend_sources)

@@ -2,6 +2,7 @@
 nobase_dist_pkgdata_DATA += \
 	programs/detent/attention.py \
 	programs/detent/gemm.py \
+	programs/detent/rowwise.py \
 	programs/selir.py
 
 # programs/sglang/: SGLang's selections.

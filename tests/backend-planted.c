@@ -1,11 +1,12 @@
 /* The host backend with planted faults: what the invariance tests must catch.
  * The fault ("pairwise" of attention, "gemm_split") is named by the environment
  * variable DT_PLANT when the plugin is loaded, or by the file's name,
- * detent-backend-planted-NAME.so, or set later through the symbol attn_plant or
- * gemm_plant.  Never installed. */
+ * detent-backend-planted-NAME.so, or set later through the symbol attn_plant,
+ * gemm_plant or row_plant.  Never installed. */
 #define _GNU_SOURCE /* dladdr */
 #include "kernels/attention/host/plant.h"
 #include "kernels/gemm/host/plant.h"
+#include "kernels/rowwise/host/plant.h"
 
 #include <dlfcn.h>
 #include <stdlib.h>
@@ -14,6 +15,7 @@
 __attribute__ ((visibility ("default"))) enum attn_plant attn_plant;
 __attribute__ ((visibility ("default"))) enum gemm_plant gemm_plant;
 _Atomic int attn_running;
+__attribute__ ((visibility ("default"))) enum row_plant row_plant;
 
 static const char *const names[] = {
     [PLANT_NONE] = "none", [PLANT_FOLD_RUNS] = "fold_runs", [PLANT_PAIRWISE] = "pairwise",
@@ -27,6 +29,11 @@ static const char *const gemm_names[] = {
     [GEMM_PLANT_NONE] = "none", [GEMM_PLANT_SPLIT] = "gemm_split",
     [GEMM_PLANT_MANY] = "gemm_many", [GEMM_PLANT_ROW17] = "gemm_row17",
     [GEMM_PLANT_TAIL] = "gemm_tail", [GEMM_PLANT_BASE] = "gemm_base",
+};
+
+static const char *const row_names[] = {
+    [ROW_PLANT_NONE] = "none", [ROW_PLANT_BLOCK] = "row_block", [ROW_PLANT_FUSED] = "row_fused",
+    [ROW_PLANT_SHARE] = "row_share", [ROW_PLANT_PAD] = "row_pad", [ROW_PLANT_BASE] = "row_base",
 };
 
 /* The name's index in a list; 0, no fault, if it is not there. */
@@ -56,4 +63,5 @@ __attribute__ ((constructor)) static void choose_plant (void)
     attn_plant = (enum attn_plant)find (names, sizeof names / sizeof *names, name, n);
     gemm_plant = (enum gemm_plant)find (gemm_names, sizeof gemm_names / sizeof *gemm_names, name,
                                         n);
+    row_plant = (enum row_plant)find (row_names, sizeof row_names / sizeof *row_names, name, n);
 }

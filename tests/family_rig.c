@@ -120,6 +120,14 @@ void fam_job_done (struct fam_job *job)
     free (job->row);
 }
 
+void *fam_place (const struct fam_job *job, size_t *at, size_t n)
+{
+    void *start = job->operands + (*at = (*at + 255) / 256 * 256);
+
+    *at += n;
+    return start;
+}
+
 float fam_value (const void *array, size_t i, int bf16)
 {
     uint32_t u;
@@ -130,6 +138,18 @@ float fam_value (const void *array, size_t i, int bf16)
     u = (uint32_t)((const uint16_t *)array)[i] << 16;
     memcpy (&x, &u, sizeof x);
     return x;
+}
+
+void fam_put (void *array, size_t i, float x, int bf16)
+{
+    uint32_t u;
+
+    if (!bf16) {
+        ((float *)array)[i] = x;
+        return;
+    }
+    memcpy (&u, &x, sizeof u);
+    ((uint16_t *)array)[i] = (uint16_t)((u + 0x7fff + ((u >> 16) & 1)) >> 16);
 }
 
 size_t fam_not_finite (const struct fam_job *job, int bf16)

@@ -56,8 +56,11 @@ void fam_job_run (struct fam_job *job); /* poisons output and workspace first */
 int fam_job_try (struct fam_job *job, struct dt_backend_error *err);
 void fam_job_done (struct fam_job *job);
 
+/* The n bytes at '*at' rounded up to the alignment of arrays; moves it past them. */
+void *fam_place (const struct fam_job *job, size_t *at, size_t n);
 /* Element i of an array of the operands or the output. */
 float fam_value (const void *array, size_t i, int bf16);
+void fam_put (void *array, size_t i, float x, int bf16); /* finite */
 /* Elements of the output that are not finite. */
 size_t fam_not_finite (const struct fam_job *job, int bf16);
 /* Is the output of request i in a the one of request j in b? */

@@ -121,6 +121,15 @@ tests_test_gemm_invariance_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 tests_test_gemm_invariance_LDADD = $(CHECK_LIBS) -lm
 endif
 
+# kernels: rowwise
+if HAVE_CHECK
+check_PROGRAMS += tests/test_rowwise
+TESTS += tests/test_rowwise
+tests_test_rowwise_SOURCES = tests/test_rowwise.c tests/family_rig.c tests/family_rig.h
+tests_test_rowwise_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
+tests_test_rowwise_LDADD = $(CHECK_LIBS) -lm
+endif
+
 # proto
 if HAVE_CHECK
 proto_tests = tests/test_frame tests/test_wire

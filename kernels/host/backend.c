@@ -18,7 +18,11 @@
 
 #define ARRAY_SIZE(a) (sizeof (a) / sizeof *(a))
 
-static const struct host_family *const entries[] = { &host_attention, &host_gemm };
+static const struct host_family *const entries[] = {
+    &host_attention,
+    &host_gemm,
+    &host_rowwise,
+};
 
 static struct dt_backend_family families[ARRAY_SIZE (entries)];
 
