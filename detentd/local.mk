@@ -2,6 +2,7 @@
 noinst_LTLIBRARIES += libdtdaemon.la
 libdtdaemon_la_SOURCES = \
 	detentd/ask.c detentd/ask.h \
+	detentd/certificate.c detentd/certificate.h \
 	detentd/commit.c detentd/commit.h \
 	detentd/daemon.c detentd/daemon.h \
 	detentd/describe.c detentd/describe.h \
@@ -15,6 +16,7 @@ libdtdaemon_la_SOURCES = \
 	detentd/options.c detentd/options.h \
 	detentd/place.c detentd/place.h \
 	detentd/pool.c detentd/pool.h \
+	detentd/probe.c detentd/probe.h \
 	detentd/publish.c detentd/publish.h \
 	detentd/req_commit.c \
 	detentd/req_fetch.c \
@@ -23,6 +25,7 @@ libdtdaemon_la_SOURCES = \
 	detentd/req_status.c \
 	detentd/req_trace.c \
 	detentd/req_tune.c \
+	detentd/round.c detentd/round.h \
 	detentd/sd.c detentd/sd.h \
 	detentd/show.c detentd/show.h \
 	detentd/solving.c detentd/solving.h \

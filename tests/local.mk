@@ -376,3 +376,11 @@ tests_gpu_test_cuda_host_CFLAGS = $(cuda_cflags) $(CHECK_CFLAGS)
 tests_gpu_test_cuda_host_LDADD = libdtcuda.la $(cuda_libs) $(CHECK_LIBS)
 endif
 endif
+# certificates
+if HAVE_CHECK
+check_PROGRAMS += tests/test_certify
+TESTS += tests/test_certify
+tests_test_certify_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS) $(PROTOBUF_C_CFLAGS) $(SQLITE_CFLAGS)
+tests_test_certify_LDADD = libdtdaemon.la $(CHECK_LIBS)
+endif
+EXTRA_DIST += tests/certify-deployment.yaml

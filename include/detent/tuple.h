@@ -43,7 +43,36 @@
  *   workload    s
  *
  * commit digest = BLAKE2b-256, personal "commit", over its bytes; the signature
- * is Ed25519 over that digest's 32 bytes. */
+ * is Ed25519 over that digest's 32 bytes.
+ *
+ * A certificate: what was tried to make free values show in the bits of one family
+ * at one site, with these binding values, on this backend, and did not.
+ *
+ *   backend     m  as a tuple's
+ *   batches     i  batches that ran
+ *   binding     m  {field: i}: the assignment
+ *   facts       m  {name: i} of the site
+ *   family      s
+ *   free        m  {field: l of i}: the values that ran
+ *   of          i  combinations of free values
+ *   power       m  {cancelling, random, spread: m {changed, exchange, rows: i}}: of
+ *                  `rows` requests alone, `changed` had other bits when the last term
+ *                  of their sums and the one `exchange` before it changed places; the
+ *                  least exchange that any showed, 0 if none did
+ *   refused     i  combinations that have no kernel
+ *   repeats     i  of each run
+ *   requests    i  most in a batch
+ *   rivals      i  contexts that contended
+ *   rows        i  compared, all bits
+ *   runs        i
+ *   seed        i  of batches and free values
+ *   site        s
+ *   thresholds  m  {quantity: l of i}: values at which free values change, each met
+ *                  from both sides
+ *   tried       i  combinations that ran
+ *   version     i  DETENT_CERTIFICATE_VERSION
+ *
+ * certificate digest = BLAKE2b-256, personal "certificate", over its bytes. */
 #ifndef DETENT_TUPLE_H
 #define DETENT_TUPLE_H
 
@@ -53,5 +82,7 @@
 #define DETENT_DIGEST_TUPLE "tuple"
 #define DETENT_DIGEST_COMMIT "commit"
 #define DETENT_DIGEST_SELECTOR "selector"
+#define DETENT_CERTIFICATE_VERSION 1
+#define DETENT_DIGEST_CERTIFICATE "certificate"
 
 #endif

@@ -19,10 +19,12 @@ struct fill {
     float unused; /* what lies past the end of a request's last page */
 };
 
-/* The power of two that scales a value: over 8 binades, or over 40. */
+/* The power of two that scales a value: over 8 binades, 25 or 40. */
 static float scale_of (uint32_t h, uint32_t data)
 {
-    return seed_power (data == DT_BACKEND_SPREAD ? (int)(h % 41) - 20 : (int)(h & 7) - 4);
+    return seed_power (data == DT_BACKEND_SPREAD   ? (int)(h % 41) - 20
+                       : data == DT_BACKEND_CANCEL ? (int)(h % 25) - 12
+                                                   : (int)(h & 7) - 4);
 }
 
 /* One vector of one head: uniform in (-1, 1).  Queries are scaled by 4, so that
@@ -106,22 +108,24 @@ static size_t standing_at (const struct fill *f, const int64_t *request, size_t 
     return position == last ? last - by : position == last - by ? last : position;
 }
 
-/* Cancelling data: of each 32 positions the later 16 have the keys of the earlier
- * ones, in another order, and their values negated; so their weights are equal and
- * their sum vanishes but for rounding, wherever a request of whole groups ends. */
-static size_t partner_of (size_t position, float *ret_sign)
+/* Cancelling data: the later half of a request has the keys of the earlier half,
+ * rotated, and their values negated, so a query that sees all gives them equal
+ * weights, and its sum vanishes but for rounding; a key between the halves has no
+ * value.  A request of an odd seed has one key at all positions: then each weight is
+ * 1, and every bit of an output is what rounding left. */
+static size_t partner_of (size_t position, size_t kv_len, float *ret_sign)
 {
-    size_t in = position % 32;
+    size_t half = kv_len / 2, later = kv_len - half;
 
-    *ret_sign = in < 16 ? 1.0f : -1.0f;
-    return in < 16 ? position : position - in + (in * 5 + 3) % 16;
+    *ret_sign = position < half ? 1.0f : position < later ? 0.0f : -1.0f;
+    return position < later ? position : (position - later + half / 3) % half;
 }
 
 /* Keys and values of one position in one page; past the end, what nobody may use. */
 static void fill_key (const struct fill *f, size_t request, size_t position, size_t page)
 {
     const struct attn_shape *s = f->s;
-    size_t d = s->head_dim, ps = s->page_size, in = position % ps, head, i, source = position;
+    size_t d = s->head_dim, ps = s->page_size, in = position % ps, head, i, source = position, key;
     size_t kv_len = (size_t)f->call->request[request * ATTN_N_FIELDS + ATTN_KV_LEN];
     uint64_t seed = f->call->seed[request];
     float sign = 1.0f;
@@ -131,13 +135,14 @@ static void fill_key (const struct fill *f, size_t request, size_t position, siz
         k[i] = v[i] = f->unused;
     if (position < kv_len)
         source = standing_at (f, f->call->request + request * ATTN_N_FIELDS, position);
-    if (f->call->data == DT_BACKEND_CANCEL)
-        source = partner_of (source, &sign);
+    if (f->call->data == DT_BACKEND_CANCEL && position < kv_len)
+        source = partner_of (source, kv_len, &sign);
+    key = f->call->data == DT_BACKEND_CANCEL && seed % 2 ? 0 : source;
     for (head = 0; head < s->kv_heads; head++) {
         size_t at = (page * s->kv_heads + head) * d * ps;
 
         if (position < kv_len) {
-            make_vector (seed_key (seed, STREAM_K, source, head), STREAM_K, f->call->data, d, k);
+            make_vector (seed_key (seed, STREAM_K, key, head), STREAM_K, f->call->data, d, k);
             make_vector (seed_key (seed, STREAM_V, source, head), STREAM_V, f->call->data, d, v);
             for (i = 0; i < d; i++)
                 v[i] *= sign;

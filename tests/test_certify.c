@@ -1,0 +1,261 @@
+/* Certification rounds on the real worker: planted faults are caught, the host's
+ * kernels raise no alarm.  ROUNDS=50 asks for so many rounds without alarm. */
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/mem.h"
+#include "detentd/round.h"
+#include "detentd/worker.h"
+#include "solver/site.h"
+
+enum { FP32, BF16, GEMM };
+
+static struct dt_deployment *deployment;
+static struct dt_solution *solution[3];
+static char dir[] = "/tmp/detent-certify.XXXXXX";
+
+static const char *under (const char *variable, const char *name)
+{
+    static char path[4096];
+    const char *top = getenv (variable);
+
+    snprintf (path, sizeof path, "%s/%s", top ? top : ".", name);
+    return path;
+}
+
+static void read_top (const char *name, struct dt_buf *ret)
+{
+    struct dt_err err = { "" };
+
+    ck_assert_msg (dt_file_read (under ("top_srcdir", name), 1 << 20, ret, &err) == 0, "%s",
+                   err.text);
+}
+
+static void solve_sites (void)
+{
+    struct dt_buf yaml = { 0 }, program = { 0 };
+    struct dt_site_options options = { 0 };
+    struct dt_err err = { "" };
+
+    read_top ("tests/certify-deployment.yaml", &yaml);
+    ck_assert_msg (dt_deployment_parse ("certify.yaml", yaml.data, yaml.len, &deployment, &err)
+                   == 0, "%s", err.text);
+    for (size_t i = 0; i < deployment->n_sites; i++) {
+        char name[64];
+        struct dt_source source = { .name = deployment->site[i].program };
+
+        snprintf (name, sizeof name, "programs/detent/%s", source.name);
+        program.len = 0;
+        read_top (name, &program);
+        source.text = (const char *)program.data;
+        source.len = program.len;
+        ck_assert_msg (dt_site_solve (deployment, i, &source, 1, &options, &solution[i], NULL,
+                                      &err) == 0, "%s", err.text);
+    }
+    dt_buf_done (&yaml);
+    dt_buf_done (&program);
+}
+
+/* The planted backend by a name of its own, from which it takes the fault. */
+static const char *planted (const char *fault)
+{
+    static char path[4096];
+    const char *target = under ("top_builddir", "tests/.libs/backend-planted.so");
+
+    snprintf (path, sizeof path, "%s/detent-backend-planted-%s.so", dir, fault);
+    unlink (path);
+    ck_assert_int_eq (symlink (target, path), 0);
+    return path;
+}
+
+static int call (void *ctx, const Detent__WorkerRequest *rq, const char *doing,
+                 Detent__WorkerReply **ret, struct dt_err *reterr)
+{
+    return dt_worker_call (ctx, rq, doing, ret, reterr);
+}
+
+static struct dt_worker *open_worker (const char *plugin)
+{
+    Detent__WorkerRequest rq = DETENT__WORKER_REQUEST__INIT;
+    Detent__WorkerOpen open = DETENT__WORKER_OPEN__INIT;
+    Detent__WorkerReply *reply;
+    struct dt_worker *w;
+    struct dt_err err = { "" };
+
+    ck_assert_msg (dt_worker_new (under ("top_builddir", "detent-profiler"), &w, &err) == 0,
+                   "%s", err.text);
+    open.backend = (char *)plugin;
+    open.units = 2;
+    rq.body_case = DETENT__WORKER_REQUEST__BODY_OPEN;
+    rq.open = &open;
+    ck_assert_msg (dt_worker_call (w, &rq, plugin, &reply, &err) == 0, "%s", err.text);
+    detent__worker_reply__free_unpacked (reply, NULL);
+    return w;
+}
+
+/* The legal assignment nearest to `want` of its pins (a pin's name ends in the field's). */
+static size_t assignment_of (const struct dt_solution *s, const char *const *name,
+                             const int64_t *want, size_t n)
+{
+    int64_t pin[DT_VM_MAX_INPUTS], knob[DT_VM_MAX_INPUTS];
+    size_t best = 0, most = 0;
+
+    for (size_t i = 0; i < s->n_assignments; i++) {
+        size_t same = 1;
+
+        if (s->verdict[i] == DT_ILLEGAL)
+            continue;
+        dt_solution_assignment (s, i, pin, knob);
+        for (size_t k = 0; k < s->n_pins; k++)
+            for (size_t j = 0; j < n; j++)
+                same += strstr (s->pin[k].name, name[j]) && pin[k] == want[j];
+        if (same > most) {
+            most = same;
+            best = i;
+        }
+    }
+    return best;
+}
+
+/* Run a round.  What it found is in `difference`. */
+static void round_of (const char *plugin, int site, int64_t stride, uint64_t seed,
+                      struct dt_certificate *ret, struct dt_err *difference)
+{
+    static const char *const names[] = { "block_n", "split_stride" };
+    const struct dt_solution *s = solution[site];
+    const int64_t want[] = { 64, stride };
+    struct dt_certificate_backend backend = { "host", "1", "", "", "cpu", 2 };
+    struct dt_round round = { .family = s->family, .site = s->site, .backend = &backend,
+                              .seed = seed, .rivals = 1, .repeats = 2, .call = call };
+    struct dt_named fact[32];
+    struct dt_buf blob = { 0 };
+    struct dt_err err = { "" };
+    struct dt_vm *vm;
+    int r;
+
+    ck_assert_int_eq (dt_solution_selector (s, assignment_of (s, names, want, 2), &blob, &err), 0);
+    ck_assert_int_eq (dt_vm_load (blob.data, blob.len, &vm, &err), 0);
+    round.vm = vm;
+    round.fact = fact;
+    for (size_t i = 0; i < deployment->site[site].n_facts; i++)
+        fact[round.n_facts++] = (struct dt_named){ deployment->site[site].fact[i].name,
+                                                   deployment->site[site].fact[i].i };
+    round.ctx = open_worker (plugin);
+    *ret = (struct dt_certificate){ 0 };
+    r = dt_round_run (&round, ret, difference, &err);
+    ck_assert_msg (r == 0, "%s: %s", plugin, err.text);
+    dt_worker_free (round.ctx);
+    dt_vm_free (vm);
+    dt_buf_done (&blob);
+}
+
+static const struct {
+    const char *fault;
+    int site;
+    int64_t stride;
+} faults[] = {
+    { "pairwise", FP32, 256 },    { "fold_runs", FP32, 256 }, { "lazy", FP32, 0 },
+    { "tile", FP32, 0 },          { "nan", FP32, 0 },         { "padding", FP32, 0 },
+    { "split_k", FP32, 0 },       { "swap_end", FP32, 0 },    { "fused", FP32, 0 },
+    { "tail", FP32, 0 },          { "width", FP32, 0 },       { "above64", FP32, 0 },
+    { "row17", FP32, 0 },         { "contention", FP32, 0 },  { "gemm_split", GEMM, 0 },
+    { "gemm_many", GEMM, 0 },     { "gemm_row17", GEMM, 0 },  { "gemm_tail", GEMM, 0 },
+    /* In bf16 products are exact, so fused is no fault, and a softmax's divisor does
+     * not show. */
+    { "pairwise", BF16, 256 },    { "swap_end", BF16, 0 },    { "tail", BF16, 0 },
+    { "split_k", BF16, 0 },
+};
+
+START_TEST (fault_is_caught)
+{
+    struct dt_certificate c;
+    struct dt_err difference;
+
+    round_of (planted (faults[_i].fault), faults[_i].site, faults[_i].stride, 1, &c, &difference);
+    ck_assert_msg (difference.text[0] != 0, "%s: not caught in %llu runs of %llu batches",
+                   faults[_i].fault, (unsigned long long)c.runs, (unsigned long long)c.batches);
+    printf ("%-11s caught after %llu runs: %s\n", faults[_i].fault, (unsigned long long)c.runs,
+            difference.text);
+    dt_certificate_done (&c);
+}
+END_TEST
+
+/* Rounds alternate between sites, splits, and kernels with and without wide vectors. */
+START_TEST (no_false_alarm)
+{
+    const char *rounds = getenv ("ROUNDS");
+    int n = rounds ? atoi (rounds) : 4;
+
+    for (int i = 0; i < n; i++) {
+        struct dt_certificate c;
+        struct dt_err difference;
+        int site = i % 3;
+
+        round_of (planted (i % 2 ? "base" : "none"), site, i % 4 < 2 ? 256 : 0, (uint64_t)i + 100,
+                  &c, &difference);
+        ck_assert_msg (difference.text[0] == 0, "round %d: %s", i, difference.text);
+        ck_assert_uint_eq (c.tried + c.refused, c.of);
+        ck_assert_uint_gt (c.tried, 0);
+        printf ("round %d: %s/%s: %llu batches, %llu runs, %llu rows of at most %llu requests, "
+                "%llu of %llu combinations, least exchange seen", i, c.family, c.site,
+                (unsigned long long)c.batches, (unsigned long long)c.runs,
+                (unsigned long long)c.rows, (unsigned long long)c.requests,
+                (unsigned long long)c.tried, (unsigned long long)c.of);
+        for (int k = 0; k < DT_CERTIFICATE_KINDS; k++)
+            printf (" %s %llu (%llu/%llu)", dt_certificate_kind[k],
+                    (unsigned long long)c.power[k].exchange,
+                    (unsigned long long)c.power[k].changed, (unsigned long long)c.power[k].rows);
+        printf ("; thresholds");
+        for (size_t k = 0; k < c.n_thresholds; k++)
+            printf (" %s:%zu", c.threshold[k].name, c.threshold[k].n);
+        printf ("\n");
+        dt_certificate_done (&c);
+    }
+}
+END_TEST
+
+static void begin (void)
+{
+    ck_assert_ptr_nonnull (mkdtemp (dir));
+    solve_sites ();
+}
+
+static void end (void)
+{
+    static const char *const unharmed[] = { "base", "none" };
+    char path[4096];
+
+    for (size_t i = 0; i < DT_ARRAY_SIZE (faults) + DT_ARRAY_SIZE (unharmed); i++) {
+        snprintf (path, sizeof path, "%s/detent-backend-planted-%s.so", dir,
+                  i < DT_ARRAY_SIZE (faults) ? faults[i].fault
+                                             : unharmed[i - DT_ARRAY_SIZE (faults)]);
+        unlink (path);
+    }
+    rmdir (dir);
+    for (size_t i = 0; i < DT_ARRAY_SIZE (solution); i++)
+        dt_solution_free (solution[i]);
+    dt_deployment_free (deployment);
+}
+
+int main (void)
+{
+    Suite *s = suite_create ("detentd/round");
+    TCase *tc = tcase_create ("all");
+    SRunner *runner;
+    int failed;
+
+    tcase_set_timeout (tc, 3600);
+    tcase_add_unchecked_fixture (tc, begin, end);
+    tcase_add_loop_test (tc, fault_is_caught, 0, (int)DT_ARRAY_SIZE (faults));
+    tcase_add_test (tc, no_false_alarm);
+    suite_add_tcase (s, tc);
+    runner = srunner_create (s);
+    srunner_run_all (runner, CK_ENV);
+    failed = srunner_ntests_failed (runner);
+    srunner_free (runner);
+    return failed != 0;
+}
