@@ -1,7 +1,7 @@
 /* solver/encode.c - a solution as one canonical value, and back.
  *
  *   excluded   s
- *   pins       l  of {exact, expression, path, where}; names, types and candidates
+ *   pins       l  of {exact, expression, node, path, where}; names, types and candidates
  *                 are the residual graph's
  *   pins_blob  s
  *   points     l  of {batch, claim, free, own: i, where: s}
@@ -39,6 +39,7 @@ static void put_pins (const struct dt_solution *s, struct dt_canon *c)
         dt_canon_map (c);
         dt_canon_kint (c, "exact", p->exact);
         dt_canon_kstr (c, "expression", p->expression);
+        dt_canon_kint (c, "node", p->node);
         dt_canon_kstr (c, "path", p->path);
         dt_canon_kstr (c, "where", p->where);
         dt_canon_end (c);
@@ -141,13 +142,14 @@ static void get_pins (struct dt_read *r, struct dt_canon_value v, struct dt_solu
     for (i = 0; !r->bad && !r->nomem && dt_canon_next (list, &it, NULL, NULL, &item); i++) {
         struct dt_solution_pin *p = &s->pin[i];
 
-        dt_read_map (r, item, 4);
+        dt_read_map (r, item, 5);
         p->name = s->residual->pin[i].name;
         p->type = s->residual->pin[i].type;
         p->candidate = s->residual->pin[i].value;
         p->n_candidates = s->residual->pin[i].n_values;
         p->exact = (uint8_t)dt_read_int (r, item, "exact", 0, 1);
         p->expression = dt_read_str (r, item, "expression");
+        p->node = (uint32_t)dt_read_int (r, item, "node", 0, DT_GRAPH_MAX_NODES - 1);
         p->path = dt_read_str (r, item, "path");
         p->where = dt_read_str (r, item, "where");
     }

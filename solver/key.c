@@ -118,7 +118,7 @@ int dt_solve_digest (const struct dt_solve_key *key, struct dt_digest *ret,
     dt_canon_kint (&c, "no_free", key->options.no_free != 0);
     dt_canon_kbytes (&c, "parameters", key->parameters.bytes, sizeof key->parameters.bytes);
     dt_canon_kstr (&c, "site", key->options.site ? key->options.site : "");
-    dt_canon_kint (&c, "solver", DT_SOLVER_VERSION);
+    dt_canon_kint (&c, "solver", key->version);
     if (put_sources (key, &c) < 0)
         goto fail;
     dt_canon_kint (&c, "strict", key->options.strict != 0);

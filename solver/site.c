@@ -149,6 +149,7 @@ static int gather (const struct dt_deployment *d, size_t site, const struct dt_s
          && (r = dt_family_digest (options->family, &ret->parameters, reterr)) < 0)
         || (r = program_first (s, source, n, &mine, reterr)) < 0)
         return r;
+    ret->version = DT_SOLVER_VERSION;
     ret->source = mine;
     ret->n_sources = n;
     ret->fact = s->fact;

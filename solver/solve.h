@@ -37,6 +37,7 @@ struct dt_solution_point {
 struct dt_solution_pin {
     const char *name, *where, *expression; /* "choose.block_n", "f.py:51:9", source line */
     const char *path;     /* one path that it cuts: "longest_query -> ... -> block_n" */
+    uint32_t node;        /* the value of the specialised graph that names it     */
     uint8_t type;
     uint8_t exact;        /* candidates enumerated, else a superset              */
     const int64_t *candidate; /* ascending */
@@ -124,8 +125,11 @@ int dt_solution_decode (struct dt_canon_value v, struct dt_solution **ret,
                         struct dt_err *reterr);
 
 /* The key of a solve in the JIT cache: all that can change its answer.
- * sources: names and bytes of the program and its imports. */
+ * sources: names and bytes of the program, its imports and data files.
+ * Certificates are none of it: a field that the program marks Free is free until a
+ * commit, whatever is certified by then. */
 struct dt_solve_key {
+    int64_t version; /* DT_SOLVER_VERSION */
     const struct dt_source *source;
     size_t n_sources;
     const struct dt_fact *fact;

@@ -124,6 +124,7 @@ static int add_pin (struct dt_solver *v, const struct dt_graph *a, const struct 
     p->expression = b.failed ? NULL
                              : dt_arena_strn (&v->s->arena, (const char *)b.data, b.len);
     dt_buf_done (&b);
+    p->node = original;
     p->type = v->g->node[original].type;
     if (!p->expression
         || dt_grow ((void **)&v->chosen, &v->room_chosen, v->s->n_pins, sizeof *v->chosen) < 0)

@@ -9,6 +9,7 @@
 #include "base/file.h"
 #include "selir/vm.h"
 #include "solver/check.h"
+#include "solver/family.h"
 #include "solver/site.h"
 #include "tests/solver_rig.h"
 
@@ -190,6 +191,35 @@ START_TEST (solve_freedom)
                                           : freedoms[_i].x_free ? "point.y"
                                                                 : "point.x");
     dt_solution_free (s);
+}
+END_TEST
+
+/* A local that a loop assigns has a value for each turn: the pin says which is meant. */
+START_TEST (solve_pin_value)
+{
+    static const char body[] =
+        "    k = 1\n    for i in (2, 3, 5):\n        if call.m > i:\n            k = k * i\n"
+        "    return Choice(x=k, y=0)\n";
+    struct dt_graph *g = graph_of (body, 9);
+    struct dt_solution *s, *back;
+    struct dt_err err = { "" };
+    struct dt_canon_value v;
+    struct dt_canon c;
+
+    ck_assert_msg (solve (body, 9, NULL, &s, &err) == 0, "%s", err.text);
+    ck_assert_uint_eq (s->n_pins, 1);
+    ck_assert_str_eq (s->pin[0].name, "choose.k");
+    ck_assert_uint_eq (s->pin[0].node, g->point[0].node);
+    dt_canon_init (&c);
+    dt_solution_encode (s, &c);
+    ck_assert_int_eq (dt_canon_finish (&c), 0);
+    ck_assert_int_eq (dt_canon_check (c.buf.data, c.buf.len, &v, &err), 0);
+    ck_assert_msg (dt_solution_decode (v, &back, &err) == 0, "%s", err.text);
+    ck_assert_uint_eq (back->pin[0].node, s->pin[0].node);
+    dt_canon_done (&c);
+    dt_solution_free (back);
+    dt_solution_free (s);
+    dt_graph_free (g);
 }
 END_TEST
 
@@ -597,6 +627,8 @@ START_TEST (key_fields)
     KEY ();
     k.parameters.bytes[3] = 1;
     KEY ();
+    k.version++;
+    KEY ();
     for (i = 0; i < n; i++)
         for (j = 0; j < i; j++)
             ck_assert (!dt_digest_equal (&d[i], &d[j]));
@@ -614,6 +646,172 @@ START_TEST (key_fields)
     KEY ();
     ck_assert (dt_digest_equal (&d[0], &d[1]));
 #undef KEY
+}
+END_TEST
+
+/* Every component of a family's schema is in its digest, but nothing else. */
+START_TEST (family_digest)
+{
+    static const int64_t values[] = { 1, 2, 4 };
+    const char *fields[] = { "query_len", "kv_len" };
+    struct dt_family_fact fact[] = { { "a", "tokens", 1, 9 }, { "b", "", 0, 1 } };
+    struct dt_family_param param[] = { { "x", "tokens", 1, 0, values, 3 },
+                                       { "y", "", 0, 1, values, 2 } };
+    struct dt_family f = { "attention", fact, 2, fields, 2, param, 2 };
+    struct dt_digest d[24];
+    size_t n = 0;
+
+#define KEY() ck_assert_int_eq (dt_family_digest (&f, &d[n++], NULL), 0)
+    KEY ();
+    f.name = "gemm";
+    KEY ();
+    fact[0].name = "c";
+    KEY ();
+    fact[0].unit = "rows";
+    KEY ();
+    fact[0].lo = 2;
+    KEY ();
+    fact[0].hi = 8;
+    KEY ();
+    f.n_facts = 1;
+    KEY ();
+    fields[1] = "kv";
+    KEY ();
+    f.n_request_fields = 1;
+    KEY ();
+    param[0].name = "z";
+    KEY ();
+    param[0].unit = "rows";
+    KEY ();
+    param[0].binding = 0;
+    KEY ();
+    param[0].per_request = 1;
+    KEY ();
+    param[0].n_values = 2;
+    KEY ();
+    param[0].value = values + 1;
+    KEY ();
+    f.n_params = 1;
+    KEY ();
+#undef KEY
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = 0; j < i; j++)
+            ck_assert (!dt_digest_equal (&d[i], &d[j]));
+}
+END_TEST
+
+/* What the backend of these tests says of attention: fits deployments/host-small.yaml. */
+static const int64_t any_value[] = { 1 };
+static struct dt_family_fact asked_facts[] = {
+    { "head_dim", "elements", 16, 256 }, { "page_size", "tokens", 1, 256 },
+    { "bf16", "", 0, 1 }, { "output_bf16", "", 0, 1 }, { "units", "", 1, 64 },
+};
+static struct dt_family_param asked_params[] = {
+    { "block_n", "tokens", 1, 0, any_value, 1 }, { "split_stride", "tokens", 1, 0, any_value, 1 },
+    { "tile_m", "rows", 0, 1, any_value, 1 },
+    { "workers_per_request", "threads", 0, 1, any_value, 1 }, { "more", "", 0, 0, any_value, 1 },
+};
+
+static void change_lo (struct dt_family_fact *f, struct dt_family_param *p)
+{
+    (void)p;
+    f[0].lo = 128;
+}
+
+static void change_name (struct dt_family_fact *f, struct dt_family_param *p)
+{
+    (void)f;
+    p[0].name = "block_m";
+}
+
+static void change_missing (struct dt_family_fact *f, struct dt_family_param *p)
+{
+    (void)p;
+    f[1].name = "page";
+    f[1].unit = "tokens";
+}
+
+static void change_each (struct dt_family_fact *f, struct dt_family_param *p)
+{
+    (void)f;
+    p[3].per_request = 0;
+}
+
+static void change_binding (struct dt_family_fact *f, struct dt_family_param *p)
+{
+    (void)f;
+    p[3].binding = 1;
+}
+
+static struct dt_site *fit_site;
+
+/* The limits count as facts of the site's own. */
+static void change_limits (struct dt_family_fact *f, struct dt_family_param *p)
+{
+    (void)f;
+    (void)p;
+    fit_site->n_limits = 0;
+}
+
+#define SITE "site decoder of family attention: "
+static const struct {
+    const char *what;
+    size_t params;
+    void (*change) (struct dt_family_fact *fact, struct dt_family_param *param);
+    const char *at_solve, *at_tune; /* NULL: it fits */
+} fits[] = {
+    { "all is well", 4, NULL, NULL, NULL },
+    { "a fact that nobody asks for", 4, change_limits,
+      SITE "neither attention.py nor the backend asks for the fact \"token_budget\"", NULL },
+    { "out of range", 4, change_lo, NULL,
+      SITE "head_dim is 64, and the backend takes 128 to 256" },
+    { "a fact that is not there", 4, change_missing, NULL,
+      SITE "the backend needs the fact \"page\" (tokens), which the deployment does not state" },
+    { "a field that is no parameter", 4, change_name, NULL,
+      SITE "attention.py returns \"block_n\", and the backend has no such parameter; did you mean "
+      "\"block_m\"?" },
+    { "a parameter that is no field", 5, NULL, NULL,
+      SITE "attention.py does not return \"more\", which the backend needs" },
+    { "one value for all", 4, change_each, NULL,
+      SITE "\"workers_per_request\" follows an Own input, and the backend takes one value for all requests" },
+    { "binding, and yet free", 4, change_binding,
+      SITE "attention.py says that field \"workers_per_request\" is free, and the backend that "
+      "output bits depend on it",
+      SITE "a claim says that field \"workers_per_request\" is free, and the backend that output "
+      "bits depend on it" },
+};
+#undef SITE
+
+START_TEST (family_fits)
+{
+    struct dt_family_fact fact[DT_ARRAY_SIZE (asked_facts)];
+    struct dt_family_param param[DT_ARRAY_SIZE (asked_params)];
+    struct dt_family f = { "attention", fact, DT_ARRAY_SIZE (fact), NULL, 0, param,
+                           fits[_i].params };
+    struct dt_solution *s = NULL;
+    struct dt_err err = { "" };
+    struct rig w;
+    int r;
+
+    memcpy (fact, asked_facts, sizeof fact);
+    memcpy (param, asked_params, sizeof param);
+    rig_init (&w); /* solves without a schema */
+    fit_site = &w.d->site[0];
+    if (fits[_i].change)
+        fits[_i].change (fact, param);
+    w.options.family = &f;
+    r = dt_site_solve (w.d, 0, &w.source, 1, &w.options, &s, NULL, &err);
+    ck_assert_msg (r == (fits[_i].at_solve ? -DT_EINPUT : 0), "%s: %d %s", fits[_i].what, r,
+                   err.text);
+    if (r < 0)
+        ck_assert_msg (strstr (err.text, fits[_i].at_solve), "%s", err.text);
+    dt_solution_free (s);
+    r = dt_family_check_tune (&f, &w.d->site[0], w.s, &err);
+    ck_assert_msg (r == (fits[_i].at_tune ? -DT_EINPUT : 0), "%s: %d %s", fits[_i].what, r,
+                   err.text);
+    if (r < 0)
+        ck_assert_str_eq (err.text, fits[_i].at_tune);
+    rig_done (&w);
 }
 END_TEST
 
@@ -794,6 +992,7 @@ int main (void)
     tcase_add_loop_test (tc, solve_case, 0, DT_ARRAY_SIZE (cases));
     tcase_add_loop_test (tc, solve_narrow, 0, DT_ARRAY_SIZE (narrow));
     tcase_add_loop_test (tc, solve_freedom, 0, DT_ARRAY_SIZE (freedoms));
+    tcase_add_test (tc, solve_pin_value);
     tcase_add_test (tc, solve_claim_unknown);
     tcase_add_test (tc, solve_pin_range);
     tcase_add_test (tc, solve_too_many_candidates);
@@ -806,6 +1005,8 @@ int main (void)
     tcase_add_test (tc, attention_corrupt);
     tcase_add_test (tc, attention_nomem);
     tcase_add_test (tc, key_fields);
+    tcase_add_test (tc, family_digest);
+    tcase_add_loop_test (tc, family_fits, 0, DT_ARRAY_SIZE (fits));
     tcase_add_test (tc, site_refusals);
     tcase_add_test (tc, solve_random);
     suite_add_tcase (s, tc);
