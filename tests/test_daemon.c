@@ -357,7 +357,8 @@ END_TEST
 static const char *const damages[] = {
     "data = CAST (data || 'x' AS BLOB)",
     "data = CAST (X'00' || substr (data, 2) AS BLOB)",
-    "data = CAST (substr (data, 1, length (data) / 2) || X'ff'"
+    "data = CAST (substr (data, 1, length (data) / 2)"
+    " || CASE substr (data, length (data) / 2 + 1, 1) WHEN X'ff' THEN X'00' ELSE X'ff' END"
     " || substr (data, length (data) / 2 + 2) AS BLOB)",
     "data = CAST (substr (data, 1, length (data) - 1) || X'7f' AS BLOB)",
     "data = CAST (substr (data, 1, length (data) - 1) AS BLOB)",

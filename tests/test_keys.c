@@ -98,7 +98,7 @@ static void make (const char *from, const char *to, const char *program_from,
 
 static const struct {
     const char *what, *from, *to;
-    int key; /* is it in the solve's key too?  A solve knows no backend. */
+    int key; /* is it in the solve's key too?  Of a backend only the schema is, where it is known. */
 } different[] = {
     { "a flag", "      bf16: false", "      bf16: true", 1 },
     { "the backend", "backend: host", "backend: cuda", 0 },
@@ -196,6 +196,103 @@ static int show (const char *deployment, const char *workload, Detent__Reply **r
     rq.show = &body;
     return rig_call (&rig, &rq, ret, &err);
 }
+
+/* --- what a solve is stored under ------------------------------------------------------- */
+
+#define TEXTS 4 /* the deployment, the program, its import, its data */
+static const char *const text_names[TEXTS] = { "d.yaml", "main.py", "helper.py", "data.json" };
+static const char *const plain[TEXTS] = {
+    "version: 1\nname: flips\nmodel: m\nengine: {name: e, build: \"1\"}\nbackend: none\n"
+    "limits: {max_batch: 8}\nsites:\n  - family: attention\n    site: one\n    program: main.py\n"
+    "    calls_per_step: 1\n    facts: {data: data.json, bound: 9}\n"
+    "claims:\n  - {family: attention, field: tile_m, reason: r, source: s}\n",
+    "from __future__ import annotations\n"
+    "from selir import Batch, Facts, Free, Record, Runtime, require, selection, table\n"
+    "from helper import share\n\n"
+    "class Model(Facts):\n    max_batch: int\n    data: str\n    bound: int\n\n"
+    "class Call(Batch):\n    requests: Runtime[range(1, facts.max_batch + 1)]\n\n"
+    "class Choice(Record):\n    block_n: int\n    tile_m: Free[int]\n    split: int\n\n"
+    "@selection(family=\"attention\")\ndef choose(facts: Model, call: Call) -> Choice:\n"
+    "    rows = table(facts.data)\n"
+    "    n = 16 if call.requests > rows[\"few\"] else share()\n"
+    "    require(call.requests < facts.bound, \"bounded\")\n"
+    "    return Choice(block_n=n, tile_m=call.requests, split=1)\n",
+    "from __future__ import annotations\n\ndef share() -> int:\n    return 32\n",
+    "{\"few\": 4}\n",
+};
+
+/* Solve with one change; whether it came from the cache. */
+static int solve_flip (size_t in, const char *from, const char *to, int strict, int no_free)
+{
+    Detent__Request rq = DETENT__REQUEST__INIT;
+    Detent__SolveRequest solve = DETENT__SOLVE_REQUEST__INIT;
+    Detent__Deployment d = DETENT__DEPLOYMENT__INIT;
+    Detent__File file[TEXTS], *programs[TEXTS - 1];
+    Detent__Reply *reply;
+    char *text[TEXTS];
+    int r;
+
+    for (size_t i = 0; i < TEXTS; i++) {
+        text[i] = changed (dt_strdup (plain[i]), i == in ? from : NULL, to);
+        detent__file__init (&file[i]);
+        file[i].name = (char *)text_names[i];
+        file[i].data = (ProtobufCBinaryData){ strlen (text[i]), (uint8_t *)text[i] };
+        if (i > 0)
+            programs[i - 1] = &file[i];
+    }
+    d.file = &file[0];
+    d.program = programs;
+    d.n_program = TEXTS - 1;
+    solve.deployment = &d;
+    solve.has_strict = solve.has_no_free = 1;
+    solve.strict = strict;
+    solve.no_free = no_free;
+    rq.body_case = DETENT__REQUEST__BODY_SOLVE;
+    rq.solve = &solve;
+    r = rig_call (&rig, &rq, &reply, &err);
+    ck_assert_msg (r == 0, "%s", err.text);
+    r = reply->solve->site[0]->cached;
+    detent__reply__free_unpacked (reply, NULL);
+    for (size_t i = 0; i < TEXTS; i++)
+        dt_free (text[i]);
+    return r;
+}
+
+static const struct {
+    const char *what;
+    size_t in;
+    const char *from, *to;
+    int strict, no_free;
+    int hit; /* it changes no answer */
+} flips[] = {
+    { "a byte of the program", 1, "split=1", "split=2", 0, 0, 0 },
+    { "a byte of its layout", 1, "split=1", "split =1", 0, 0, 0 },
+    { "a byte of an import", 2, "return 32", "return 64", 0, 0, 0 },
+    { "a byte of a data file", 3, "4", "5", 0, 0, 0 },
+    { "a fact", 0, "bound: 9", "bound: 10", 0, 0, 0 },
+    { "a limit", 0, "max_batch: 8", "max_batch: 7", 0, 0, 0 },
+    { "the site's name", 0, "site: one", "site: two", 0, 0, 0 },
+    { "what is claimed", 0, "field: tile_m", "field: split", 0, 0, 0 },
+    { "strict", 0, NULL, NULL, 1, 0, 0 },
+    { "no free fields", 0, NULL, NULL, 0, 1, 0 },
+    { "a claim's reason", 0, "reason: r", "reason: q", 0, 0, 1 },
+    { "the engine's build", 0, "build: \"1\"", "build: \"2\"", 0, 0, 1 },
+};
+
+/* Each is a miss, once; and none takes the others' place.  The backend's schema is
+ * flipped in test_daemon, the solver's version in test_solve. */
+START_TEST (every_component_is_in_the_key)
+{
+    rig_start (&rig, DETENTD, NULL);
+    ck_assert_int_eq (solve_flip (0, NULL, NULL, 0, 0), 0);
+    for (size_t i = 0; i < DT_ARRAY_SIZE (flips); i++)
+        for (int again = 0; again < 2; again++)
+            ck_assert_msg (solve_flip (flips[i].in, flips[i].from, flips[i].to, flips[i].strict,
+                                       flips[i].no_free) == (again || flips[i].hit),
+                           "%s, %d", flips[i].what, again);
+    ck_assert_int_eq (solve_flip (0, NULL, NULL, 0, 0), 1);
+}
+END_TEST
 
 static int ask_log (size_t *ret_n)
 {
@@ -375,6 +472,7 @@ int main (void)
     tcase_set_timeout (daemon, 60);
     tcase_add_test (daemon, b16_shown);
     tcase_add_test (daemon, b17_newer_store);
+    tcase_add_test (daemon, every_component_is_in_the_key);
     suite_add_tcase (s, tc);
     suite_add_tcase (s, daemon);
     sr = srunner_create (s);
