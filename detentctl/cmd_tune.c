@@ -19,6 +19,7 @@ static const struct dt_ctl_option options[] = {
     { "max-calls", 0, "N", "replay at most N distinct calls of each site" },
     { "exhaustive", 0, NULL, "measure every legal assignment on every replayed call" },
     { "force", 0, "LIST", "pins and knobs to set by hand, as SITE:NAME=VALUE,..." },
+    { "no-tables", 0, NULL, "leave free values to the program: no tables for them" },
     { "anew", 0, NULL, "time all, also what an earlier tune of the same timed" },
     { "detach", 0, NULL, "print the job's number and do not wait for its end" },
     { 0 },
@@ -90,6 +91,7 @@ static int fill (const struct dt_ctl *c, Detent__TuneRequest *body, struct dt_di
     body->max_calls = calls;
     body->has_exhaustive = body->exhaustive = dt_ctl_flag (c, "exhaustive");
     body->has_all_traces = body->all_traces = dt_ctl_flag (c, "all-traces");
+    body->has_no_tables = body->no_tables = dt_ctl_flag (c, "no-tables");
     body->has_anew = body->anew = dt_ctl_flag (c, "anew");
     body->has_detach = body->detach = dt_ctl_flag (c, "detach");
     return 0;

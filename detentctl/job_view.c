@@ -78,7 +78,12 @@ static void print_notes (const Detent__JobReply *j)
         if (s->has_recalled && s->recalled)
             dt_print (stdout, "\n  %s/%s: %" PRIu64 " of %" PRIu64 " measurements are an earlier "
                       "tune's", s->family, s->site, s->recalled, s->measurements);
-        if (s->n_forced || s->has_again || (s->has_recalled && s->recalled))
+        for (size_t k = 0; k < s->n_table; k++)
+            dt_print (stdout, "\n  free table: %s/%s: %s", s->family, s->site, s->table[k]);
+        if (s->n_table)
+            dt_print (stdout, "\n  %s/%s: with free tables %.3f (%.3f-%.3f)", s->family, s->site,
+                      s->table_ratio, s->table_lo, s->table_hi);
+        if (s->n_forced || s->n_table || s->has_again || (s->has_recalled && s->recalled))
             putchar ('\n');
     }
 }
@@ -144,7 +149,7 @@ static json_t *site_json (const Detent__SiteResult *s)
 {
     json_t *o = dt_json_object ();
 
-    json_t *forced = dt_json_array ();
+    json_t *forced = dt_json_array (), *tables = dt_json_array ();
 
     for (size_t i = 0; i < s->n_forced; i++)
         dt_json_append (forced, dt_json_text (s->forced[i]));
@@ -170,6 +175,12 @@ static json_t *site_json (const Detent__SiteResult *s)
     dt_json_set (o, "refusals", refusals_json (s));
     dt_json_set (o, "sample_error", dt_json_real (s->sample_error));
     dt_json_set (o, "site", dt_json_text (s->site));
+    for (size_t i = 0; i < s->n_table; i++)
+        dt_json_append (tables, dt_json_text (s->table[i]));
+    dt_json_set (o, "table_hi", s->n_table ? dt_json_real (s->table_hi) : json_null ());
+    dt_json_set (o, "table_lo", s->n_table ? dt_json_real (s->table_lo) : json_null ());
+    dt_json_set (o, "table_ratio", s->n_table ? dt_json_real (s->table_ratio) : json_null ());
+    dt_json_set (o, "tables", tables);
     dt_json_set (o, "tie", json_boolean (s->tie));
     dt_json_set (o, "trace_ns", dt_json_real (s->trace_ns));
     dt_json_set (o, "verdict", dt_json_text (s->verdict));

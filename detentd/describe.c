@@ -87,6 +87,46 @@ static int refusals (struct dt_arena *a, const struct dt_solution *s,
     return 0;
 }
 
+/* "tile_m: longest_query 0-16: 4; 17-: 32" */
+static char *table_text (struct dt_arena *a, const struct dt_vm_table *t)
+{
+    struct dt_buf b = { 0 };
+    char *text;
+
+    dt_buf_printf (&b, "%s:", t->field);
+    for (size_t k = 0; k < t->n; k++) {
+        dt_buf_printf (&b, "%s", k ? "; " : " ");
+        for (size_t i = 0; i < t->cell[k].n; i++) {
+            const struct dt_vm_range *w = &t->cell[k].when[i];
+
+            dt_buf_printf (&b, "%s %lld-", w->quantity, (long long)w->lo);
+            if (w->hi < INT64_MAX)
+                dt_buf_printf (&b, "%lld", (long long)w->hi);
+            dt_buf_printf (&b, ": ");
+        }
+        dt_buf_printf (&b, "%lld", (long long)t->cell[k].value);
+    }
+    text = b.failed ? NULL : dt_arena_strn (a, (const char *)b.data, b.len);
+    dt_buf_done (&b);
+    return text;
+}
+
+static int free_tables (struct dt_arena *a, const struct dt_tables_result *t, Detent__SiteResult *r)
+{
+    if (t->n == 0)
+        return 0;
+    if (!(r->table = dt_arena_array (a, t->n, sizeof *r->table)))
+        return -1;
+    for (; r->n_table < t->n; r->n_table++)
+        if (!(r->table[r->n_table] = table_text (a, &t->table[r->n_table])))
+            return -1;
+    r->has_table_ratio = r->has_table_lo = r->has_table_hi = 1;
+    r->table_ratio = t->ratio;
+    r->table_lo = t->lo;
+    r->table_hi = t->hi;
+    return 0;
+}
+
 static const char *const confirm_name[] = {
     [DT_RACE_NO_WINNER] = "no winner",
     [DT_RACE_CONFIRMED] = "confirmed",
@@ -94,7 +134,8 @@ static const char *const confirm_name[] = {
 };
 
 Detent__SiteResult *dt_describe_result (struct dt_arena *a, const struct dt_solution *s,
-                                        const struct dt_tune_result *result)
+                                        const struct dt_tune_result *result,
+                                        const struct dt_tables_result *tables)
 {
     Detent__SiteResult *r = dt_arena_alloc (a, sizeof *r);
 
@@ -124,7 +165,9 @@ Detent__SiteResult *dt_describe_result (struct dt_arena *a, const struct dt_solu
     r->has_recalled = 1;
     r->recalled = result->n_recalled;
     r->verdict = (char *)dt_verdict_name ((enum dt_verdict)s->verdict[result->chosen]);
-    return chosen (a, s, result->chosen, r) < 0 || refusals (a, s, result, r) < 0 ? NULL : r;
+    return chosen (a, s, result->chosen, r) < 0 || refusals (a, s, result, r) < 0
+                   || free_tables (a, tables, r) < 0
+               ? NULL : r;
 }
 
 int dt_describe_is_value (const struct dt_solution *s, size_t at, int64_t value, const char *text)

@@ -39,7 +39,7 @@ struct dt_job {
     size_t n_traces;
     double budget_s;
     uint64_t max_calls;
-    int exhaustive, anew; /* anew: stored measurements are not taken */
+    int exhaustive, no_tables, anew; /* anew: stored measurements are not taken */
     struct dt_job_force {
         char *site, *name, *value;
     } *force; /* [n_force] pins and knobs that the operator sets */

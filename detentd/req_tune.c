@@ -90,6 +90,7 @@ static int check_tune (struct dt_ask *a, const Detent__TuneRequest *rq, struct d
     j->max_calls = rq->has_max_calls ? rq->max_calls : 0;
     j->exhaustive = rq->has_exhaustive && rq->exhaustive;
     j->anew = rq->has_anew && rq->anew;
+    j->no_tables = rq->has_no_tables && rq->no_tables;
     if ((r = dt_forced_take (j, rq, reterr)) < 0)
         return r;
     return find_traces (a, rq, j, reterr);

@@ -15,10 +15,14 @@
 #include "trace/dtrace.h"
 #include "tuner/tuple.h"
 
+#define TUNE_BUDGET_S 30.0 /* of a site, where none is given       */
+#define TABLES_SHARE 3     /* tables have one in so many of it more */
+
 struct site {
     const struct dt_trace_site *trace[DT_JOB_MAX_TRACES]; /* [job->n_traces] */
     uint8_t *allowed; /* [n_assignments] 1: may be chosen */
     struct dt_tune_result result;
+    struct dt_tables_result tables;
     struct dt_buf pinned;
 };
 struct tuning {
@@ -26,6 +30,7 @@ struct tuning {
     struct dt_solving solving;
     struct dt_trace *trace[DT_JOB_MAX_TRACES]; /* [job->n_traces] */
     struct site *site; /* [deployment->n_sites], in the solving's arena */
+    struct dt_schema_of *schema; /* of the backend; NULL: none is known */
     struct dt_measure measure;
     struct dt_buf tuple; /* the tuple's bytes */
     struct dt_tuple_row row;
@@ -126,6 +131,32 @@ static int find_default (struct tuning *t, size_t i, size_t *ret, struct dt_err 
     return r;
 }
 
+/* Tables for the site's free fields, of the values that the backend states. */
+static int find_tables (struct tuning *t, size_t i, const struct dt_tune_options *options,
+                        const struct dt_tune_hooks *hooks, struct dt_err *reterr)
+{
+    const struct dt_solution *s = t->solving.site[i].solution;
+    const struct dt_family *f = dt_schema_family (t->schema, s->family);
+    struct dt_tune_free *free = dt_arena_array (&t->solving.arena, s->n_points, sizeof *free);
+    struct dt_tune_options o = *options;
+    struct site *site = &t->site[i];
+    size_t n = 0;
+
+    site->tables = (struct dt_tables_result){ .ratio = 1, .lo = 1, .hi = 1 };
+    if (!free)
+        return dt_err_nomem (reterr);
+    for (size_t p = 0; f && p < s->n_points; p++)
+        for (size_t k = 0; s->point[p].is_free && k < f->n_params; k++)
+            if (!strcmp (f->param[k].name, s->point[p].field) && f->param[k].n_values > 1)
+                free[n++] = (struct dt_tune_free){ f->param[k].name, f->param[k].value,
+                                                   f->param[k].n_values };
+    if (n == 0 || t->job->no_tables)
+        return 0;
+    o.budget_s = (options->budget_s > 0 ? options->budget_s : TUNE_BUDGET_S) / TABLES_SHARE;
+    return dt_tables_find (s, site->result.chosen, site->trace, t->job->n_traces, free, n, &o,
+                           hooks, &t->solving.arena, &site->tables, reterr);
+}
+
 static int tune_site (struct tuning *t, size_t i, struct dt_store *s, struct dt_err *reterr)
 {
     const struct dt_job *j = t->job;
@@ -152,7 +183,10 @@ static int tune_site (struct tuning *t, size_t i, struct dt_store *s, struct dt_
                               &site->result, reterr)) < 0
         || (r = dt_measure_flush (&t->measure, reterr)) < 0)
         return r;
-    return dt_solution_selector (solution, site->result.chosen, &site->pinned, reterr);
+    if ((r = find_tables (t, i, &options, &hooks, reterr)) < 0)
+        return r;
+    return dt_solution_selector_with (solution, site->result.chosen, site->tables.table,
+                                      site->tables.n, &site->pinned, reterr);
 }
 
 /* Free fields that neither a certificate nor a claim covers, as a commit names them. */
@@ -194,6 +228,8 @@ static int make_tuple (struct tuning *t, struct dt_err *reterr)
         site[i] = (struct dt_tuple_site){
             .solution = s,
             .assignment = t->site[i].result.chosen,
+            .table = t->site[i].tables.table,
+            .n_tables = t->site[i].tables.n,
             .pinned = dt_digest_of ("selector", t->site[i].pinned.data, t->site[i].pinned.len),
             .stock = dt_digest_of ("selector", s->stock.data, s->stock.len) };
         if ((r = dt_solving_program (&t->solving, &deployment (t)->site[i], &site[i].program,
@@ -212,22 +248,20 @@ static int make_tuple (struct tuning *t, struct dt_err *reterr)
 static int check_backend (struct tuning *t, struct dt_err *reterr)
 {
     const struct dt_daemon *d = t->job->d;
-    struct dt_schema_of *schema;
     struct dt_err why;
-    int r = dt_families_get (d->families, d->options, deployment (t)->backend, &schema, &why,
+    int r = dt_families_get (d->families, d->options, deployment (t)->backend, &t->schema, &why,
                              reterr);
 
-    if (r < 0 || !schema) /* opening it says why there is none */
+    if (r < 0 || !t->schema) /* opening it says why there is none */
         return r;
     for (size_t i = 0; r == 0 && i < deployment (t)->n_sites; i++) {
         const struct dt_site *site = &deployment (t)->site[i];
-        const struct dt_family *f = dt_schema_family (schema, site->family);
+        const struct dt_family *f = dt_schema_family (t->schema, site->family);
 
         r = f ? dt_family_check_tune (f, site, t->solving.site[i].solution, reterr)
               : dt_err_set (reterr, -DT_EUNSUPPORTED, "site %s of family %s: backend %s has no such "
                             "family", site->site, site->family, deployment (t)->backend);
     }
-    dt_schema_unref (schema);
     return r;
 }
 
@@ -276,7 +310,7 @@ static int pack (struct tuning *t, enum dt_job_state state, int code, const char
         for (size_t i = 0; i < r->n_site; i++)
             if (!(r->site[i] = dt_describe_result (&t->solving.arena,
                                                    t->solving.site[i].solution,
-                                                   &t->site[i].result))
+                                                   &t->site[i].result, &t->site[i].tables))
                 || dt_forced_describe (j, &t->solving.arena, r->site[i]) < 0)
                 return dt_err_nomem (reterr);
     }
@@ -358,6 +392,7 @@ static void fail (struct tuning *t, enum dt_job_state state, int code, const str
 static void done (struct tuning *t)
 {
     dt_measure_close (&t->measure);
+    dt_schema_unref (t->schema);
     for (size_t i = 0; t->site && i < deployment (t)->n_sites; i++)
         dt_buf_done (&t->site[i].pinned);
     dt_buf_done (&t->tuple);

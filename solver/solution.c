@@ -163,11 +163,13 @@ int dt_solution_find (const struct dt_solution *s, const int64_t *pin, const int
     return 0;
 }
 
-int dt_solution_selector (const struct dt_solution *s, size_t i, struct dt_buf *ret,
-                          struct dt_err *reterr)
+int dt_solution_selector_with (const struct dt_solution *s, size_t i,
+                               const struct dt_vm_table *table, size_t n_tables,
+                               struct dt_buf *ret, struct dt_err *reterr)
 {
     struct dt_emit_field field[DT_VM_MAX_OUTPUTS];
-    struct dt_emit_options o = { .site = s->site, .variant = "pinned", .field = field };
+    struct dt_emit_options o = { .site = s->site, .variant = "pinned", .field = field,
+                                 .table = table, .n_tables = n_tables };
     int64_t *pin = NULL, *knob = NULL;
     struct dt_graph *bound = NULL;
     int r;
@@ -193,4 +195,10 @@ fail:
     dt_free (pin);
     dt_free (knob);
     return r;
+}
+
+int dt_solution_selector (const struct dt_solution *s, size_t i, struct dt_buf *ret,
+                          struct dt_err *reterr)
+{
+    return dt_solution_selector_with (s, i, NULL, 0, ret, reterr);
 }

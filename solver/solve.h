@@ -9,6 +9,7 @@
 #include "base/canon.h"
 #include "base/digest.h"
 #include "selir/program.h"
+#include "selir/vm.h"
 
 #define DT_SOLVER_VERSION 3
 #define DT_SOLVE_MAX_ASSIGNMENTS (1u << 20)
@@ -101,6 +102,11 @@ int dt_solution_find (const struct dt_solution *s, const int64_t *pin, const int
 /* Repin: the pinned selector of assignment i, appended to `ret`. */
 int dt_solution_selector (const struct dt_solution *s, size_t i, struct dt_buf *ret,
                           struct dt_err *reterr);
+
+/* Likewise, with tables for free fields (`output` of a table is not read). */
+int dt_solution_selector_with (const struct dt_solution *s, size_t i,
+                               const struct dt_vm_table *table, size_t n_tables,
+                               struct dt_buf *ret, struct dt_err *reterr);
 
 /* The default assignment (section 6): knobs at their defaults, the legal joint
  * pin values that the unpinned program returns most often.  Observation k is the

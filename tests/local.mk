@@ -308,7 +308,7 @@ dist_check_SCRIPTS += $(ctl_tests)
 TESTS += $(ctl_tests)
 # tuner/
 if HAVE_CHECK
-tuner_tests = tests/test_race tests/test_tune_site tests/test_tuple
+tuner_tests = tests/test_race tests/test_tables tests/test_tune_site tests/test_tuple
 check_PROGRAMS += $(tuner_tests)
 TESTS += $(tuner_tests)
 tests_test_race_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
@@ -317,6 +317,9 @@ EXTRA_DIST += tests/tuner-deployment.yaml
 tests_test_tune_site_SOURCES = tests/test_tune_site.c tests/tuner_rig.c tests/tuner_rig.h
 tests_test_tune_site_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 tests_test_tune_site_LDADD = libdttuner.la $(CHECK_LIBS)
+tests_test_tables_SOURCES = tests/test_tables.c tests/tuner_rig.c tests/tuner_rig.h
+tests_test_tables_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
+tests_test_tables_LDADD = libdttuner.la $(CHECK_LIBS)
 tests_test_tuple_SOURCES = tests/test_tuple.c tests/tuner_rig.c tests/tuner_rig.h
 tests_test_tuple_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 tests_test_tuple_LDADD = libdttuner.la $(CHECK_LIBS)

@@ -326,7 +326,7 @@ static int add_arm (struct dt_cover *c, size_t assignment, size_t incumbent,
     return 0;
 }
 
-static int cover_one (struct dt_cover *c, size_t assignment, size_t incumbent, struct dt_err *reterr)
+static int cover_assignment (struct dt_cover *c, size_t assignment, size_t incumbent, struct dt_err *reterr)
 {
     struct selector s = { 0 };
     int r;
@@ -351,7 +351,7 @@ static int cover_all (struct dt_cover *c, size_t incumbent, struct dt_err *reter
         if (c->n_legal++ % PROGRESS_EVERY == 0 && c->hooks->progress &&
             c->hooks->progress (c->hooks->ctx, 0, -1, "planning the assignments"))
             return dt_err_set (reterr, -DT_ECANCELLED, "tuning was cancelled");
-        if ((r = cover_one (c, i, incumbent, reterr)) < 0)
+        if ((r = cover_assignment (c, i, incumbent, reterr)) < 0)
             return r;
     }
     if (c->n_arms)
@@ -376,4 +376,19 @@ int dt_cover_build (struct dt_cover *c, const struct dt_solution *solution,
     if (c->incumbent == SIZE_MAX)
         c->incumbent = c->n_arms;
     return 0;
+}
+
+int dt_cover_one (struct dt_cover *c, const struct dt_solution *solution,
+                  const struct dt_cover_at *at, size_t n_at, size_t assignment,
+                  const struct dt_tune_hooks *hooks, struct dt_err *reterr)
+{
+    int r;
+
+    *c = (struct dt_cover){ .solution = solution, .at = at, .n_at = n_at, .hooks = hooks };
+    if ((r = cover_assignment (c, assignment, assignment, reterr)) == 0 && c->n_arms == 0)
+        r = dt_err_set (reterr, -DT_EILLEGAL, "%s/%s: what was chosen cannot run all of the trace: "
+                        "%s", at[0].site->family, at[0].site->site, c->refusal[0].why);
+    if (r < 0)
+        dt_cover_done (c);
+    return r;
 }

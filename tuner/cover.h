@@ -1,6 +1,7 @@
 /* tuner/cover.h - what each legal assignment launches on the sampled calls, and
  * which assignments are the same on all of them.
- * Uses: solver/, selir/vm.h, trace/.  Used by: tuner/tune.c. */
+ * Uses: solver/, selir/vm.h, trace/.  Used by: tuner/calls.h, tuner/tune.c,
+ * tuner/tables.c. */
 #ifndef DT_TUNER_COVER_H
 #define DT_TUNER_COVER_H
 
@@ -57,6 +58,11 @@ struct dt_cover {
 int dt_cover_build (struct dt_cover *c, const struct dt_solution *solution,
                     const struct dt_cover_at *at, size_t n_at, const uint8_t *allowed,
                     size_t incumbent, const struct dt_tune_hooks *hooks, struct dt_err *reterr);
+/* One assignment, on calls that it must be able to run: its one arm.
+ *   -DT_EILLEGAL  it cannot; the text names the call and says why */
+int dt_cover_one (struct dt_cover *c, const struct dt_solution *solution,
+                  const struct dt_cover_at *at, size_t n_at, size_t assignment,
+                  const struct dt_tune_hooks *hooks, struct dt_err *reterr);
 /* Note an assignment that cannot be used, on the sampled call `at`. */
 void dt_cover_refuse (struct dt_cover *c, size_t assignment, size_t at, const char *why);
 void dt_cover_done (struct dt_cover *c);

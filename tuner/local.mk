@@ -1,12 +1,15 @@
 # tuner/: from a trace to the cheapest legal assignment, and the tuple's encoding.
 noinst_LTLIBRARIES += libdttuner.la
 libdttuner_la_SOURCES = \
+	tuner/calls.c tuner/calls.h \
+	tuner/cells.c tuner/cells.h \
 	tuner/cover.c tuner/cover.h \
 	tuner/inputs.c tuner/inputs.h \
 	tuner/observe.c \
 	tuner/race.c tuner/race.h \
 	tuner/sample.c tuner/sample.h \
 	tuner/stats.c tuner/stats.h \
+	tuner/tables.c tuner/tables.h \
 	tuner/tune.c tuner/tune.h \
 	tuner/tuple.c tuner/tuple.h
 libdttuner_la_LIBADD = libdtsolver.la libdtvm.la libdttrace.la libdtbase.la -lm

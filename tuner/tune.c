@@ -8,11 +8,10 @@
 
 #include "base/mem.h"
 #include "base/time.h"
+#include "tuner/calls.h"
 #include "tuner/cover.h"
 #include "tuner/race.h"
-#include "tuner/sample.h"
 
-#define MAX_CALLS 24
 #define BUDGET_S 30.0
 #define MINIMUM_EFFECT 0.01
 
@@ -20,13 +19,9 @@
 struct site {
     const struct dt_tune_hooks *hooks;
     struct dt_cover cover;
-    struct dt_sample *sample; /* [n_traces] */
-    size_t n_traces;
-    struct dt_cover_at *at;   /* [n] the samples' calls, trace by trace */
-    size_t n;
-    double *weight, *mean_ns; /* [n] */
-    uint32_t *group;          /* [n] */
-    uint32_t *work;           /* [n_arms * n] */
+    struct dt_calls calls;
+    double *mean_ns;          /* [calls.n] */
+    uint32_t *work;           /* [n_arms * calls.n] */
     uint64_t salt, *id;       /* of data in a fresh process; [most requests] */
     uint64_t n_recalled, recalled_ns; /* they count against the budget, as if timed now */
 };
@@ -34,13 +29,8 @@ struct site {
 static void site_done (struct site *s)
 {
     dt_cover_done (&s->cover);
-    for (size_t k = 0; s->sample && k < s->n_traces; k++)
-        dt_sample_done (&s->sample[k]);
-    dt_free (s->sample);
-    dt_free (s->at);
-    dt_free (s->weight);
+    dt_calls_done (&s->calls);
     dt_free (s->mean_ns);
-    dt_free (s->group);
     dt_free (s->work);
     dt_free (s->id);
 }
@@ -67,7 +57,8 @@ static int measure (void *ctx, size_t arm, size_t call, uint64_t *ret_ns, struct
 {
     struct site *s = ctx;
     const struct dt_tune_hooks *hooks = s->hooks;
-    struct dt_tune_at at = { s->cover.arm[arm].assignment, s->at[call].trace, s->at[call].call };
+    struct dt_tune_at at = { s->cover.arm[arm].assignment, s->calls.at[call].trace,
+                             s->calls.at[call].call };
     uint64_t ns;
     int r;
 
@@ -111,59 +102,17 @@ static int progress (void *ctx, double fraction, double left_s, const char *stag
 
 /* --- the site -------------------------------------------------------------- */
 
-/* Each trace has the same part of the sample. */
-static int draw_samples (struct site *s, const struct dt_trace_site *const *trace, size_t n_traces,
-                         const struct dt_tune_options *o, struct dt_err *reterr)
-{
-    size_t max = (o->max_calls ? o->max_calls : MAX_CALLS) / n_traces;
-    int r;
-
-    if (!(s->sample = dt_calloc (n_traces, sizeof *s->sample)))
-        return dt_err_nomem (reterr);
-    s->n_traces = n_traces;
-    for (size_t k = 0; k < n_traces; k++) {
-        if ((r = dt_sample_draw (trace[k], max ? max : 1, o->seed, &s->sample[k], reterr)) < 0)
-            return r;
-        s->n += s->sample[k].n;
-    }
-    return 0;
-}
-
-/* The samples' calls as one list. */
-static int list_calls (struct site *s, const struct dt_trace_site *const *trace,
-                       struct dt_err *reterr)
-{
-    size_t at = 0, most = 0;
-
-    s->at = dt_calloc (s->n, sizeof *s->at);
-    s->weight = dt_calloc (s->n, sizeof *s->weight);
-    s->group = dt_calloc (s->n, sizeof *s->group);
-    s->mean_ns = dt_calloc (s->n, sizeof *s->mean_ns);
-    if (!s->at || !s->weight || !s->group || !s->mean_ns)
-        return dt_err_nomem (reterr);
-    for (size_t k = 0; k < s->n_traces; k++)
-        for (size_t i = 0; i < s->sample[k].n; i++, at++) {
-            const struct dt_sample_call *c = &s->sample[k].call[i];
-            size_t requests = trace[k]->call[c->call].n_requests;
-
-            s->at[at] = (struct dt_cover_at){ trace[k], k, c->call, c->weight };
-            s->weight[at] = c->weight;
-            s->group[at] = (uint32_t)k;
-            most = requests > most ? requests : most;
-        }
-    s->id = dt_calloc (most, sizeof *s->id);
-    return s->id ? 0 : dt_err_nomem (reterr);
-}
-
 /* Arms that launch the same on a call share its timing: work[arm][call] is the first
  * arm that does. */
 static int share_work (struct site *s, struct dt_err *reterr)
 {
-    size_t n = s->n;
+    size_t n = s->calls.n;
     uint32_t *first = dt_calloc (s->cover.n_variants, sizeof *first); /* arm + 1 */
 
     s->work = dt_calloc (s->cover.n_arms * n, sizeof *s->work);
-    if (!first || !s->work) {
+    s->mean_ns = dt_calloc (n, sizeof *s->mean_ns);
+    s->id = dt_calloc (s->calls.most_requests, sizeof *s->id);
+    if (!first || !s->work || !s->mean_ns || !s->id) {
         dt_free (first);
         return dt_err_nomem (reterr);
     }
@@ -190,11 +139,11 @@ static int race_site (struct site *s, const struct dt_tune_options *o, struct dt
 {
     struct dt_race race = {
         .n_arms = s->cover.n_arms,
-        .n_calls = s->n,
-        .weight = s->weight,
+        .n_calls = s->calls.n,
+        .weight = s->calls.weight,
         .work = s->work,
-        .group = s->group,
-        .n_groups = s->n_traces,
+        .group = s->calls.group,
+        .n_groups = s->calls.n_traces,
         .incumbent = incumbent_arm (s),
         .minimum_effect = o->minimum_effect > 0 ? o->minimum_effect : MINIMUM_EFFECT,
         .budget_s = o->budget_s > 0 ? o->budget_s : BUDGET_S,
@@ -209,7 +158,7 @@ static int race_site (struct site *s, const struct dt_tune_options *o, struct dt
     int r = dt_race_run (&race, ret, s->mean_ns, reterr);
 
     return r == -DT_EUNTRUSTED
-               ? dt_err_prefix (reterr, r, "%s/%s", s->at[0].site->family, s->at[0].site->site)
+               ? dt_err_prefix (reterr, r, "%s/%s", s->calls.at[0].site->family, s->calls.at[0].site->site)
                : r;
 }
 
@@ -220,14 +169,14 @@ static void estimate (const struct site *s, struct dt_tune_result *out)
     double square = 0;
     size_t at = 0;
 
-    for (size_t k = 0; k < s->n_traces; k++) {
-        double sum = 0, error = dt_sample_error (&s->sample[k], s->mean_ns + at);
+    for (size_t k = 0; k < s->calls.n_traces; k++) {
+        double sum = 0, error = dt_sample_error (&s->calls.sample[k], s->mean_ns + at);
 
-        for (size_t i = 0; i < s->sample[k].n; i++, at++)
-            sum += s->weight[at] * s->mean_ns[at];
+        for (size_t i = 0; i < s->calls.sample[k].n; i++, at++)
+            sum += s->calls.weight[at] * s->mean_ns[at];
         out->trace_ns += sum;
         square += error * error * sum * sum;
-        out->n_calls += s->at[at - 1].site->n_calls;
+        out->n_calls += s->calls.at[at - 1].site->n_calls;
     }
     out->sample_error = out->trace_ns > 0 ? sqrt (square) / out->trace_ns : 0;
 }
@@ -246,7 +195,7 @@ static void fill_result (const struct site *s, const struct dt_race_result *race
         .n_legal = s->cover.n_legal,
         .n_merged = s->cover.n_arms,
         .n_measured = race->n_measured,
-        .n_sampled = s->n,
+        .n_sampled = s->calls.n,
         .n_measurements = race->n_measurements,
         .n_recalled = s->n_recalled,
         .confirm = race->confirm,
@@ -261,6 +210,26 @@ static void fill_result (const struct site *s, const struct dt_race_result *race
     *ret = out;
 }
 
+/* The chosen assignment on calls that were not sampled: one that it cannot run must be
+ * known before it is committed. */
+static int check_chosen (const struct site *s, const struct dt_race_result *race,
+                         const struct dt_trace_site *const *trace, size_t n_traces,
+                         struct dt_err *reterr)
+{
+    size_t chosen = s->cover.arm[race->chosen].assignment;
+    const struct dt_solution *solution = s->cover.solution;
+    struct dt_calls all;
+    struct dt_cover cover;
+    int r;
+
+    if ((r = dt_calls_spread (trace, n_traces, &all, reterr)) < 0)
+        return r;
+    if ((r = dt_cover_one (&cover, solution, all.at, all.n, chosen, s->hooks, reterr)) == 0)
+        dt_cover_done (&cover);
+    dt_calls_done (&all);
+    return r;
+}
+
 int dt_tune_site (const struct dt_solution *solution, const struct dt_trace_site *const *trace,
                   size_t n_traces, size_t incumbent, const struct dt_tune_options *options,
                   const struct dt_tune_hooks *hooks, struct dt_tune_result *ret,
@@ -273,11 +242,12 @@ int dt_tune_site (const struct dt_solution *solution, const struct dt_trace_site
     if (incumbent >= solution->n_assignments)
         return dt_err_set (reterr, -DT_EINPUT, "%s/%s: no assignment %zu", solution->family,
                            solution->site, incumbent);
-    if ((r = draw_samples (&s, trace, n_traces, options, reterr)) < 0
-        || (r = list_calls (&s, trace, reterr)) < 0
-        || (r = dt_cover_build (&s.cover, solution, s.at, s.n, options->allowed, incumbent, hooks,
-                                reterr)) < 0
-        || (r = share_work (&s, reterr)) < 0 || (r = race_site (&s, options, &race, reterr)) < 0)
+    if ((r = dt_calls_draw (trace, n_traces, options->max_calls, options->seed, &s.calls,
+                            reterr)) < 0
+        || (r = dt_cover_build (&s.cover, solution, s.calls.at, s.calls.n, options->allowed,
+                                incumbent, hooks, reterr)) < 0
+        || (r = share_work (&s, reterr)) < 0 || (r = race_site (&s, options, &race, reterr)) < 0
+        || (r = check_chosen (&s, &race, trace, n_traces, reterr)) < 0)
         goto fail;
     fill_result (&s, &race, ret);
 fail:

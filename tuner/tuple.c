@@ -208,6 +208,44 @@ static void put_selectors (struct dt_canon *c, const struct dt_tuple_site *const
     dt_canon_end (c);
 }
 
+static void put_cells (struct dt_canon *c, const struct dt_vm_table *t)
+{
+    dt_canon_key (c, "cells");
+    dt_canon_list (c);
+    for (size_t k = 0; k < t->n; k++) {
+        dt_canon_map (c);
+        dt_canon_kint (c, "value", t->cell[k].value);
+        dt_canon_key (c, "when");
+        dt_canon_list (c);
+        for (size_t i = 0; i < t->cell[k].n; i++) {
+            dt_canon_map (c);
+            dt_canon_kint (c, "hi", t->cell[k].when[i].hi);
+            dt_canon_kint (c, "lo", t->cell[k].when[i].lo);
+            dt_canon_kstr (c, "quantity", t->cell[k].when[i].quantity);
+            dt_canon_end (c);
+        }
+        dt_canon_end (c);
+        dt_canon_end (c);
+    }
+    dt_canon_end (c);
+}
+
+static void put_tables (struct dt_canon *c, const struct dt_tuple_site *const *site, size_t n)
+{
+    dt_canon_key (c, "tables");
+    dt_canon_list (c);
+    for (size_t i = 0; i < n; i++)
+        for (size_t k = 0; k < site[i]->n_tables; k++) {
+            dt_canon_map (c);
+            put_cells (c, &site[i]->table[k]);
+            dt_canon_kstr (c, "family", site[i]->solution->family);
+            dt_canon_kstr (c, "field", site[i]->table[k].field);
+            dt_canon_kstr (c, "site", site[i]->solution->site);
+            dt_canon_end (c);
+        }
+    dt_canon_end (c);
+}
+
 static int finish (struct dt_canon *c, struct dt_err *reterr)
 {
     int r = dt_canon_finish (c);
@@ -266,9 +304,7 @@ int dt_tuple_encode (const struct dt_deployment *d, const struct dt_tuple_backen
     dt_canon_key (&all, "bits");
     dt_canon_raw (&all, bits.buf.data, bits.buf.len);
     put_selectors (&all, sorted, n_sites);
-    dt_canon_key (&all, "tables"); /* no site has a free table so far */
-    dt_canon_list (&all);
-    dt_canon_end (&all);
+    put_tables (&all, sorted, n_sites);
     dt_canon_kint (&all, "version", DETENT_TUPLE_VERSION);
     dt_canon_end (&all);
     if ((r = finish (&all, reterr)) < 0)

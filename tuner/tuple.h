@@ -20,6 +20,8 @@ struct dt_tuple_site {
     size_t assignment;
     struct dt_digest program; /* dt_program_digest */
     struct dt_digest pinned, stock; /* of the selectors' bytes */
+    const struct dt_vm_table *table; /* [n_tables] of free fields */
+    size_t n_tables;
 };
 
 /* Encode; sites are sorted by (family, site) here.  *ret_bits and *ret_full are

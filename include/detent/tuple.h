@@ -20,7 +20,9 @@
  *                    site's own; bools are 0 and 1, enum members their text, a
  *                    knob's floats the shortest text that reads back as they are
  *   selectors   l  of {family: s, pinned: s (digest), site: s, stock: s (digest)}
- *   tables      l  of {cells, family, field, site}: the free tables
+ *   tables      l  of {cells, family: s, field: s, site: s}: the free tables, which the
+ *                  selectors hold too; cells: l of {value: i, when: l of {hi: i, lo: i,
+ *                  quantity: s}}, the first that holds gives the field's value
  *   version     i  DETENT_TUPLE_VERSION
  *
  * bits digest = BLAKE2b-256, personal "bits", over the bytes of the value of key
