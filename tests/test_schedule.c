@@ -437,7 +437,7 @@ START_TEST (families)
             if (i == MOE) {
                 int64_t sum = column (&t->site[i], k, 0, &most);
 
-                ck_assert_uint_eq (c->n_requests, 16);
+                ck_assert_uint_gt (c->n_requests, 16);
                 ck_assert_int_eq (column (&t->site[i], k, 1, &most), 3 * sum);
                 ck_assert_int_le (most, sum); /* an expert has a token once */
             }

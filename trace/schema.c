@@ -140,7 +140,7 @@ static double amount_work (const int64_t *row)
 
 /* --- moe ----------------------------------------------------------------------- */
 
-/* A row is an expert of this rank. */
+/* A row is a part of the call, or an expert of this rank. */
 enum { MOE_TOKENS, MOE_LOAD, MOE_FIELDS };
 enum { TOKENS, EXPERTS, LONGEST_LOAD };
 

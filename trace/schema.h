@@ -52,8 +52,8 @@ struct dt_schema {
  * sees (a kernel with 64 rows of 8 heads a KV head: tiles_8).
  * gemm, rowwise, allreduce: a row is a part of the call, usually the whole, with padding
  * as the kernel sees it; captured is 1 if the call is part of a CUDA graph.
- * moe: a row is an expert of this rank with its load (token-expert pairs); the call's
- * tokens stand in the first row, 0 in the others. */
+ * moe: a row is a part of the call with its tokens and a load of 0, or an expert of this
+ * rank with its load (token-expert pairs) and 0 tokens. */
 const struct dt_schema *dt_schema_find (const char *family);
 /* Index of a quantity by name, -1 if there is none. */
 int dt_schema_quantity (const struct dt_schema *s, const char *name);

@@ -48,18 +48,20 @@ static int add_attention (struct dt_step *s, size_t site, struct dt_err *reterr)
     return dt_trace_add_call (s->t, site, 1, 0, &call, s->id, reterr);
 }
 
-/* A call that sees its total alone: again the first one of that total, else a new one
- * of what s->field and s->id hold. */
-static int add_total (struct dt_step *s, size_t site, int captured, struct dt_err *reterr)
+/* A call of `rows` rows that sees its total alone: again the first one of that total,
+ * else a new one of what s->field and s->id hold. */
+static int add_total (struct dt_step *s, size_t site, size_t rows, int captured, int synthetic,
+                      struct dt_err *reterr)
 {
     struct dt_trace_site *t = &s->t->site[site];
     uint32_t *of = &s->site[site].of[2 * (size_t)s->tokens + (size_t)captured];
-    struct dt_call call = { s->n, s->field };
+    struct dt_call call = { rows, s->field };
     int r;
 
     if (*of)
         call = dt_trace_call_get (t, *of - 1);
-    if ((r = dt_trace_add_call (s->t, site, 1, 0, &call, *of ? NULL : s->id, reterr)) == 0 && !*of)
+    if ((r = dt_trace_add_call (s->t, site, 1, synthetic, &call, *of ? NULL : s->id, reterr)) == 0
+        && !*of)
         *of = (uint32_t)t->n_calls;
     return r;
 }
@@ -70,7 +72,7 @@ static int add_tokens (struct dt_step *s, size_t site, struct dt_err *reterr)
         s->field[k] = s->sorted[k].query;
         s->id[k] = s->sorted[k].id;
     }
-    return add_total (s, site, 0, reterr);
+    return add_total (s, site, s->n, 0, 0, reterr);
 }
 
 static int add_bytes (struct dt_step *s, size_t site, struct dt_err *reterr)
@@ -85,22 +87,27 @@ static int add_bytes (struct dt_step *s, size_t site, struct dt_err *reterr)
         s->field[2 * k + 1] = captured;
         s->id[k] = s->sorted[k].id;
     }
-    return add_total (s, site, captured, reterr);
+    return add_total (s, site, s->n, captured, 0, reterr);
 }
 
+/* Loads follow the number of tokens, so this call, too, sees its total alone. */
 static int add_experts (struct dt_step *s, size_t site, struct dt_err *reterr)
 {
     const struct dt_step_facts *f = facts (s, site);
-    struct dt_call call = { (size_t)f->experts, s->field };
+    size_t rows = s->n + (size_t)f->experts;
     const uint32_t *route = s->site[site].route;
+    int64_t *expert = s->field + 2 * s->n;
 
-    memset (s->field, 0, 2 * call.n_requests * sizeof *s->field);
-    s->field[0] = s->tokens;
+    memset (s->field, 0, 2 * rows * sizeof *s->field);
+    for (size_t k = 0; k < s->n; k++) {
+        s->field[2 * k] = s->sorted[k].query;
+        s->id[k] = s->sorted[k].id;
+    }
     for (int64_t i = 0; i < s->tokens * f->top_k; i++)
-        s->field[2 * route[i] + 1]++;
-    for (size_t e = 0; e < call.n_requests; e++)
-        s->id[e] = e;
-    return dt_trace_add_call (s->t, site, 1, 1, &call, s->id, reterr);
+        expert[2 * route[i] + 1]++;
+    for (size_t e = 0; e < (size_t)f->experts; e++)
+        s->id[s->n + e] = e;
+    return add_total (s, site, rows, 0, 1, reterr);
 }
 
 /* --- routing ------------------------------------------------------------------- */
@@ -190,15 +197,15 @@ static int init_site (struct dt_step *s, size_t site, struct dt_err *reterr)
     if (s->site[site].add == add_bytes && f->row_bytes < 1)
         return dt_err_set (reterr, -DT_EINPUT, "site %s/%.64s: how many bytes a token has is not "
                            "stated (fact row_bytes, or hidden)", t->family, t->site);
-    if (s->site[site].add == add_tokens || s->site[site].add == add_bytes)
-        return (s->site[site].of = dt_calloc (2 * (s->max_tokens + 1), sizeof (uint32_t)))
-                   ? 0 : dt_err_nomem (reterr);
+    if (s->site[site].add != add_attention
+        && !(s->site[site].of = dt_calloc (2 * (s->max_tokens + 1), sizeof (uint32_t))))
+        return dt_err_nomem (reterr);
     if (s->site[site].add != add_experts)
         return 0;
     if (f->experts < 1 || f->top_k < 1 || f->top_k > f->experts
-        || f->experts > DT_TRACE_MAX_REQUESTS)
+        || f->experts > DT_TRACE_MAX_REQUESTS - (int64_t)s->max_rows)
         return dt_err_set (reterr, -DT_EINPUT, "site %s/%.64s: facts experts and top_k are not "
-                           "stated, or top_k is above experts", t->family, t->site);
+                           "stated, top_k is above experts, or they are too many", t->family, t->site);
     return make_route (s, site, reterr);
 }
 
@@ -208,8 +215,8 @@ static size_t most_rows (const struct dt_step *s)
     size_t most = s->max_rows;
 
     for (size_t i = 0; i < s->t->n_sites; i++)
-        if (s->site[i].add == add_experts && (size_t)facts (s, i)->experts > most)
-            most = (size_t)facts (s, i)->experts;
+        if (s->site[i].add == add_experts && s->max_rows + (size_t)facts (s, i)->experts > most)
+            most = s->max_rows + (size_t)facts (s, i)->experts;
     return most;
 }
 

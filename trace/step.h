@@ -7,11 +7,11 @@
  *   gemm, rowwise       a request's tokens, most first
  *   allreduce           likewise, in bytes; captured if no request has more than one
  *                       token and the batch fits the deployment's CUDA graphs
- *   moe                 an expert and its load; the step's tokens are in the first row
+ *   moe                 a request's tokens, likewise; behind them an expert and its load
  *
- * gemm, rowwise and allreduce see their call's total alone: steps with equal totals are
- * one call, and the rows of the first stand for all.  So a site has at most
- * 2 * token_budget distinct calls, however long the log.
+ * All but attention see their call's total alone: steps with equal totals are one call,
+ * and the rows of the first stand for all.  So a site has at most 2 * token_budget
+ * distinct calls, however long the log.
  *
  * No log says how tokens were routed, so loads are drawn: token i of a step goes to
  * top_k distinct experts, popular as 1/sqrt(rank), the same for every step.  Such calls
