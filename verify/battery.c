@@ -295,6 +295,16 @@ static int run_mixed (struct battery *b, const struct recorded *x, const struct 
     return run_batch (b, 0);
 }
 
+/* A request of the call that has an output, if a few draws find one. */
+static struct group *pick_target (struct battery *b, const struct recorded *c)
+{
+    struct group *g = &c->group[draw (b) % c->n];
+
+    for (int i = 0; i < 8 && !g->first[DT_BATTERY_DETENT].bytes; i++)
+        g = &c->group[draw (b) % c->n];
+    return g;
+}
+
 static int run_round (struct battery *b, const struct recorded *before, const struct recorded *now)
 {
     int r;
@@ -302,7 +312,7 @@ static int run_round (struct battery *b, const struct recorded *before, const st
     if ((r = run_recorded (b, now)) < 0 || (r = run_permuted (b, now)) < 0)
         return r;
     for (int i = 0; i < TARGETS; i++) {
-        struct group *target = &now->group[draw (b) % now->n];
+        struct group *target = pick_target (b, now);
 
         if ((r = run_alone (b, target)) < 0
             || (before->n && (r = run_among (b, before, target)) < 0)

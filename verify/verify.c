@@ -15,7 +15,7 @@
 _Static_assert (sizeof (struct detent_error) == sizeof (struct dt_err), "one error type");
 
 struct arguments {
-    const char *endpoint, *deployment, *workload, *site, *trace, *backend;
+    const char *endpoint, *deployment, *workload, *family, *site, *trace, *backend;
     uint64_t rows, seed, units;
     int has_units, json;
 };
@@ -92,12 +92,15 @@ static int choose_site (struct verify *v)
         for (size_t k = 0; k < v->trace->n_sites; k++)
             if (!strcmp (v->trace->site[k].family, v->family)
                 && !strcmp (v->trace->site[k].site, v->site)
-                && (!v->a->site || !strcmp (v->a->site, v->site))) {
+                && (!v->a->site || !strcmp (v->a->site, v->site))
+                && (!v->a->family || !strcmp (v->a->family, v->family))) {
                 v->battery.calls = &v->trace->site[k];
                 return 0;
             }
-    return dt_err_set (v->err, -DT_ENOTFOUND, "%s has no call of %s%s of the tuple", v->a->trace,
-                       v->a->site ? "site " : "any site", v->a->site ? v->a->site : "");
+    return dt_err_set (v->err, -DT_ENOTFOUND, "%s has no call of %s%s%s%s of the tuple", v->a->trace,
+                       v->a->family ? "family " : v->a->site ? "" : "any site",
+                       v->a->family ? v->a->family : "", v->a->site ? " site " : "",
+                       v->a->site ? v->a->site : "");
 }
 
 static int find_family (struct verify *v)
@@ -137,16 +140,30 @@ static int find_field (struct verify *v, size_t param)
     return 0;
 }
 
-static int make_selectors (struct verify *v)
+/* Rows that a call may have: its requests and, where there are any, its experts. */
+static int find_max_requests (struct verify *v)
 {
+    struct detent *d = v->detent[DT_BATTERY_DETENT];
     struct dt_battery *b = &v->battery;
     int64_t batch = 0;
     int r;
 
-    if ((r = detent_site_fact (v->detent[DT_BATTERY_DETENT], v->family, v->site, "max_batch",
-                               &batch, ERR (v->err))) < 0)
+    if ((r = detent_site_fact (d, v->family, v->site, "max_batch", &batch, ERR (v->err))) < 0)
         return r;
     b->max_requests = batch > 0 ? (size_t)batch : 0;
+    for (size_t i = 0; i < b->family->n_facts; i++)
+        if (!strcmp (b->family->facts[i].name, "experts") && b->fact[i] > 0)
+            b->max_requests += (size_t)b->fact[i];
+    return 0;
+}
+
+static int make_selectors (struct verify *v)
+{
+    struct dt_battery *b = &v->battery;
+    int r;
+
+    if ((r = find_max_requests (v)) < 0)
+        return r;
     for (int k = 0; k < DT_BATTERY_VARIANTS; k++)
         if ((r = detent_selector_new (v->detent[k], v->family, v->site, b->max_requests,
                                       &b->selector[k], ERR (v->err))) < 0)
@@ -206,7 +223,8 @@ static const char usage[] =
     "  --workload NAME     of the tuple\n"
     "  --trace FILE        whose calls are run\n"
     "  --backend PLUGIN    detent-backend-NAME.so\n"
-    "  --site NAME         of the tuple; default: the first that the trace has calls of\n"
+    "  --family NAME, --site NAME\n"
+    "                      of the tuple; default: the first that the trace has calls of\n"
     "  --endpoint URL      of detentd\n"
     "  --rows N            compare at least so many rows; default 2500\n"
     "  --seed N            choose other calls, batches and data\n"
@@ -218,12 +236,13 @@ static const char usage[] =
     "3 detentd does not answer; 4 not found; 5 refused; 8 nothing to compare;\n"
     "9 another backend than the tuple's; 10 a kernel or the system failed.\n";
 
-enum { ENDPOINT = 1000, DEPLOYMENT, WORKLOAD, SITE, TRACE, BACKEND, ROWS, SEED, UNITS, JSON, HELP,
+enum { ENDPOINT = 1000, DEPLOYMENT, WORKLOAD, FAMILY, SITE, TRACE, BACKEND, ROWS, SEED, UNITS, JSON, HELP,
        RELEASE };
 static const struct option options[] = {
     { "endpoint", required_argument, NULL, ENDPOINT },
     { "deployment", required_argument, NULL, DEPLOYMENT },
     { "workload", required_argument, NULL, WORKLOAD },
+    { "family", required_argument, NULL, FAMILY },
     { "site", required_argument, NULL, SITE },
     { "trace", required_argument, NULL, TRACE },
     { "backend", required_argument, NULL, BACKEND },
@@ -255,6 +274,7 @@ static int parse (int argc, char **argv, struct arguments *a)
         case ENDPOINT: a->endpoint = optarg; break;
         case DEPLOYMENT: a->deployment = optarg; break;
         case WORKLOAD: a->workload = optarg; break;
+        case FAMILY: a->family = optarg; break;
         case SITE: a->site = optarg; break;
         case TRACE: a->trace = optarg; break;
         case BACKEND: a->backend = optarg; break;

@@ -20,6 +20,7 @@
 
 #define MAX_FACTS 64
 #define MAX_PARAMS 32
+#define MAX_LIMITS 8
 
 struct engine {
     struct detent *detent;
@@ -28,7 +29,7 @@ struct engine {
     const struct dt_backend *backend;
     struct dt_backend_ctx *ctx;
     const struct dt_backend_family *family;
-    const char *site;
+    const char *family_name, *site;
     int64_t fact[MAX_FACTS];
     size_t field_of[MAX_PARAMS]; /* which field of a selection is parameter i */
     uint64_t kernel_ns;
@@ -73,50 +74,79 @@ static void load_backend (struct engine *e, const char *path)
         fprintf (stderr, "detent-ref: warning: %s\n", detent_why_stock (e->detent));
 }
 
-/* The site's facts, in the order in which the backend wants them. */
-static void find_facts (struct engine *e)
-{
-    struct detent_error err = { "" };
-
-    for (size_t i = 0; i < e->backend->n_families; i++)
-        if (!strcmp (e->backend->families[i].name, "attention"))
-            e->family = &e->backend->families[i];
-    if (!e->family || e->family->n_facts > MAX_FACTS || e->family->n_params > MAX_PARAMS)
-        stop ("the backend has no attention that this engine can call");
-    for (size_t i = 0; i < e->family->n_facts; i++)
-        if (detent_site_fact (e->detent, "attention", e->site, e->family->facts[i].name,
-                              &e->fact[i], &err) < 0)
-            stop ("%s", err.text);
-}
-
 static int64_t fact (const struct engine *e, const char *name)
 {
     struct detent_error err = { "" };
     int64_t v;
 
-    if (detent_site_fact (e->detent, "attention", e->site, name, &v, &err) < 0)
+    if (detent_site_fact (e->detent, e->family_name, e->site, name, &v, &err) < 0)
         stop ("%s", err.text);
     return v;
+}
+
+/* The site's facts, in the order in which the backend wants them. */
+static void find_facts (struct engine *e)
+{
+    for (size_t i = 0; i < e->backend->n_families; i++)
+        if (!strcmp (e->backend->families[i].name, e->family_name))
+            e->family = &e->backend->families[i];
+    if (!e->family || e->family->n_facts > MAX_FACTS || e->family->n_params > MAX_PARAMS)
+        stop ("the backend has no %s that this engine can call", e->family_name);
+    for (size_t i = 0; i < e->family->n_facts; i++)
+        e->fact[i] = fact (e, e->family->facts[i].name);
+}
+
+static int is (const struct engine *e, const char *family)
+{
+    return !strcmp (e->family_name, family);
+}
+
+/* The limits of the scheduler, as quantities of the family's calls.  Returns how many;
+ * *ret_rows: rows of a call. */
+static size_t find_limits (const struct engine *e, struct detent_limit *ret, int64_t *ret_rows)
+{
+    int64_t batch = fact (e, "max_batch"), budget;
+    size_t n = 0;
+
+    *ret_rows = batch;
+    if (is (e, "attention")) {
+        int64_t context = fact (e, "max_context"), query = fact (e, "max_query");
+
+        ret[n++] = (struct detent_limit){ "requests", 1, batch };
+        ret[n++] = (struct detent_limit){ "longest_query", 1, query };
+        ret[n++] = (struct detent_limit){ "query_length", 1, query };
+        ret[n++] = (struct detent_limit){ "longest_kv", 1, context };
+        ret[n++] = (struct detent_limit){ "kv_length", 1, context };
+        ret[n++] = (struct detent_limit){ "total_query", 1, batch * query };
+        ret[n++] = (struct detent_limit){ "total_kv", 1, batch * context };
+        return n;
+    }
+    budget = fact (e, "token_budget");
+    if (is (e, "allreduce")) {
+        ret[n++] = (struct detent_limit){ "bytes", 1, budget * fact (e, "row_bytes") };
+        ret[n++] = (struct detent_limit){ "captured", 0, 0 }; /* this engine has no graphs */
+    } else
+        ret[n++] = (struct detent_limit){ "tokens", 1, budget };
+    if (is (e, "moe")) { /* its experts are rows of a call, too */
+        *ret_rows += fact (e, "experts");
+        ret[n++] = (struct detent_limit){ "experts", 1, fact (e, "experts") };
+        ret[n++] = (struct detent_limit){ "longest_load", 1, budget };
+    }
+    return n;
 }
 
 /* (3) One selector a thread.  State the limits of the scheduler once, so that a
  * refusal later can only be a bug. */
 static void make_selector (struct engine *e)
 {
-    int64_t batch = fact (e, "max_batch"), context = fact (e, "max_context"),
-            query = fact (e, "max_query");
-    const struct detent_limit limits[] = {
-        { "requests", 1, batch },
-        { "longest_query", 1, query },       { "query_length", 1, query },
-        { "longest_kv", 1, context },        { "kv_length", 1, context },
-        { "total_query", 1, batch * query }, { "total_kv", 1, batch * context },
-    };
+    struct detent_limit limits[MAX_LIMITS];
+    int64_t rows;
+    size_t n_limits = find_limits (e, limits, &rows);
     struct detent_error err = { "" };
 
-    if (detent_selector_new (e->detent, "attention", e->site, (size_t)batch, &e->selector, &err)
+    if (detent_selector_new (e->detent, e->family_name, e->site, (size_t)rows, &e->selector, &err)
             < 0
-        || detent_selector_check_limits (e->selector, limits, sizeof limits / sizeof *limits, &err)
-               < 0)
+        || detent_selector_check_limits (e->selector, limits, n_limits, &err) < 0)
         stop ("%s", err.text);
     for (size_t i = 0; i < e->family->n_params; i++) {
         size_t k = 0, n = detent_selector_fields (e->selector);
@@ -177,7 +207,7 @@ static void serve (struct engine *e, const struct dt_call *c, const uint64_t *se
                                                .n_requests = c->n_requests,
                                                .request = c->request, .seed = seed,
                                                .param = param });
-    if (e->recorder && detent_record (e->recorder, "attention", e->site, &call, &err) < 0)
+    if (e->recorder && detent_record (e->recorder, e->family_name, e->site, &call, &err) < 0)
         stop ("%s", err.text);
 }
 
@@ -203,7 +233,7 @@ static void replay (struct engine *e, const char *path, size_t most)
     for (size_t i = 0; i < t->n_sites; i++) {
         const struct dt_trace_site *s = &t->site[i];
 
-        if (strcmp (s->family, "attention") || strcmp (s->site, e->site))
+        if (strcmp (s->family, e->family_name) || strcmp (s->site, e->site))
             continue;
         for (size_t k = 0; k < s->n_calls && done < most; k++, done++) {
             struct dt_call c = dt_trace_call_get (s, k);
@@ -213,7 +243,7 @@ static void replay (struct engine *e, const char *path, size_t most)
     }
     dt_trace_free (t);
     if (done == 0)
-        stop ("%s: no call of attention/%s", path, e->site);
+        stop ("%s: no call of %s/%s", path, e->family_name, e->site);
     printf ("%zu calls, %.3f ms in kernels, %s selection\n", done, (double)e->kernel_ns / 1e6,
             detent_is_stock (e->detent) ? "stock" : "pinned");
 }
@@ -234,17 +264,19 @@ static int parse_count (const char *s, size_t *ret)
 
 static const char usage[] =
     "usage: detent-ref --deployment NAME --workload NAME --trace FILE --backend PLUGIN\n"
-    "  [--endpoint URL] [--site NAME] [--record FILE] [--calls N] [--bundle FILE]\n"
-    "  [--without-tuple refuse|stock]\n"
-    "Replay the calls of a .dtrace with the committed tuple.  Exit 1 if it must stop.\n";
+    "  [--endpoint URL] [--family NAME] [--site NAME] [--record FILE] [--calls N]\n"
+    "  [--bundle FILE] [--without-tuple refuse|stock]\n"
+    "Replay the calls of one site of a .dtrace with the committed tuple; attention/decoder\n"
+    "if none is named.  Exit 1 if it must stop.\n";
 
 int main (int argc, char **argv)
 {
-    enum { DEPLOYMENT, WORKLOAD, TRACE, BACKEND, ENDPOINT, SITE, RECORD, CALLS, BUNDLE, WITHOUT,
-           OPTIONS };
+    enum { DEPLOYMENT, WORKLOAD, TRACE, BACKEND, ENDPOINT, FAMILY, SITE, RECORD, CALLS, BUNDLE,
+           WITHOUT, OPTIONS };
     static const char *const name[OPTIONS] = { "deployment", "workload", "trace", "backend",
-        "endpoint", "site", "record", "calls", "bundle", "without-tuple" };
-    const char *value[OPTIONS] = { [SITE] = "decoder", [WITHOUT] = "refuse" };
+        "endpoint", "family", "site", "record", "calls", "bundle", "without-tuple" };
+    const char *value[OPTIONS] = { [FAMILY] = "attention", [SITE] = "decoder",
+                                   [WITHOUT] = "refuse" };
     struct option options[OPTIONS + 2] = { { "help", no_argument, NULL, 'h' } };
     struct detent_options o = { 0 };
     struct detent_error err = { "" };
@@ -277,6 +309,7 @@ int main (int argc, char **argv)
     o.without_tuple = strcmp (value[WITHOUT], "stock") ? DETENT_REFUSE : DETENT_STOCK;
     if (detent_open (&o, &e.detent, &err) < 0)
         stop ("%s", err.text);
+    e.family_name = value[FAMILY];
     e.site = value[SITE];
     load_backend (&e, value[BACKEND]);
     find_facts (&e);
