@@ -3,6 +3,12 @@
 # kernels
 noinst_PROGRAMS += bench/attention_host
 bench_attention_host_SOURCES = bench/attention_host.c tests/attention_rig.c tests/attention_rig.h
+noinst_PROGRAMS += bench/gemm_host
+bench_gemm_host_SOURCES = bench/gemm_host.c tests/family_rig.c tests/family_rig.h
+bench_gemm_host_LDADD = -lm
+noinst_PROGRAMS += bench/moe_host
+bench_moe_host_SOURCES = bench/moe_host.c tests/family_rig.c tests/family_rig.h
+bench_moe_host_LDADD = -lm
 
 # selir
 noinst_PROGRAMS += bench/selir

@@ -20,7 +20,15 @@ host_backend_sources = \
 	kernels/gemm/host/plant.h \
 	kernels/gemm/host/run.c \
 	kernels/gemm/host/shape.c \
+	$(host_moe_sources) \
 	$(host_rowwise_sources)
+
+host_moe_sources = \
+	kernels/moe/host/fill.c \
+	kernels/moe/host/moe.c kernels/moe/host/moe.h \
+	kernels/moe/host/plant.h \
+	kernels/moe/host/run.c \
+	kernels/moe/host/shape.c
 
 host_rowwise_sources = \
 	kernels/rowwise/host/fill.c \
@@ -50,7 +58,8 @@ kernels/host/build.h: $(host_backend_sources) Makefile
 
 $(detent_backend_host_la_OBJECTS): kernels/host/build.h
 
-EXTRA_DIST += kernels/README.md kernels/attention/README.md kernels/gemm/README.md kernels/host/README.md
+EXTRA_DIST += kernels/README.md kernels/attention/README.md kernels/gemm/README.md kernels/moe/README.md \
+	kernels/host/README.md
 
 # The CUDA backend: C for the host's side, CUDA C++ for kernels alone.
 cuda_backend_main = kernels/cuda/backend.c

@@ -2,6 +2,8 @@
 nobase_dist_pkgdata_DATA += \
 	programs/detent/attention.py \
 	programs/detent/gemm.py \
+	programs/detent/moe-host-8-4-256-128.json \
+	programs/detent/moe.py \
 	programs/detent/rowwise.py \
 	programs/selir.py
 

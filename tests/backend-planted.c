@@ -2,10 +2,11 @@
  * The fault ("pairwise" of attention, "gemm_split") is named by the environment
  * variable DT_PLANT when the plugin is loaded, or by the file's name,
  * detent-backend-planted-NAME.so, or set later through the symbol attn_plant,
- * gemm_plant or row_plant.  Never installed. */
+ * gemm_plant, moe_plant or row_plant.  Never installed. */
 #define _GNU_SOURCE /* dladdr */
 #include "kernels/attention/host/plant.h"
 #include "kernels/gemm/host/plant.h"
+#include "kernels/moe/host/plant.h"
 #include "kernels/rowwise/host/plant.h"
 
 #include <dlfcn.h>
@@ -14,6 +15,7 @@
 
 __attribute__ ((visibility ("default"))) enum attn_plant attn_plant;
 __attribute__ ((visibility ("default"))) enum gemm_plant gemm_plant;
+__attribute__ ((visibility ("default"))) enum moe_plant moe_plant;
 _Atomic int attn_running;
 __attribute__ ((visibility ("default"))) enum row_plant row_plant;
 
@@ -29,6 +31,12 @@ static const char *const gemm_names[] = {
     [GEMM_PLANT_NONE] = "none", [GEMM_PLANT_SPLIT] = "gemm_split",
     [GEMM_PLANT_MANY] = "gemm_many", [GEMM_PLANT_ROW17] = "gemm_row17",
     [GEMM_PLANT_TAIL] = "gemm_tail", [GEMM_PLANT_BASE] = "gemm_base",
+};
+
+static const char *const moe_names[] = {
+    [MOE_PLANT_NONE] = "none", [MOE_PLANT_COMBINE] = "moe_combine",
+    [MOE_PLANT_SORTED] = "moe_sorted", [MOE_PLANT_FULL] = "moe_full",
+    [MOE_PLANT_STALE] = "moe_stale", [MOE_PLANT_BASE] = "moe_base",
 };
 
 static const char *const row_names[] = {
@@ -63,5 +71,6 @@ __attribute__ ((constructor)) static void choose_plant (void)
     attn_plant = (enum attn_plant)find (names, sizeof names / sizeof *names, name, n);
     gemm_plant = (enum gemm_plant)find (gemm_names, sizeof gemm_names / sizeof *gemm_names, name,
                                         n);
+    moe_plant = (enum moe_plant)find (moe_names, sizeof moe_names / sizeof *moe_names, name, n);
     row_plant = (enum row_plant)find (row_names, sizeof row_names / sizeof *row_names, name, n);
 }

@@ -119,6 +119,17 @@ tests_test_gemm_invariance_SOURCES = tests/test_gemm_invariance.c tests/family_r
 	tests/family_rig.h
 tests_test_gemm_invariance_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 tests_test_gemm_invariance_LDADD = $(CHECK_LIBS) -lm
+
+# moe on the host
+check_PROGRAMS += tests/test_moe tests/test_moe_invariance
+TESTS += tests/test_moe tests/test_moe_invariance
+tests_test_moe_SOURCES = tests/test_moe.c tests/family_rig.c tests/family_rig.h tests/moe_rig.h
+tests_test_moe_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
+tests_test_moe_LDADD = $(CHECK_LIBS) -lm
+tests_test_moe_invariance_SOURCES = tests/test_moe_invariance.c tests/family_rig.c \
+	tests/family_rig.h tests/moe_rig.h
+tests_test_moe_invariance_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
+tests_test_moe_invariance_LDADD = $(CHECK_LIBS) -lm
 endif
 
 # kernels: rowwise

@@ -21,6 +21,7 @@
 static const struct host_family *const entries[] = {
     &host_attention,
     &host_gemm,
+    &host_moe,
     &host_rowwise,
 };
 

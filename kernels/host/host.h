@@ -34,7 +34,7 @@ struct host_family {
                  struct dt_backend_row *ret, struct dt_backend_error *err);
 };
 
-extern const struct host_family host_attention, host_gemm, host_rowwise;
+extern const struct host_family host_attention, host_gemm, host_moe, host_rowwise;
 
 /* Write one line to 'err' (may be NULL) and return 'code'. */
 int host_fail (struct dt_backend_error *err, int code, const char *format, ...)
