@@ -129,20 +129,27 @@ int64_t dt_graph_add_span (struct dt_graph *g, struct dt_span span)
     return APPEND (g, span, span);
 }
 
-int64_t dt_graph_add_enum (struct dt_graph *g, const char *text)
+/* A member that is not there yet. */
+static int64_t new_enum (struct dt_graph *g, const char *text)
 {
-    uint32_t i;
     const char *copy;
 
-    for (i = 0; i < g->n_enums; i++)
-        if (strcmp (g->enum_text[i], text) == 0)
-            return i;
     if (!(copy = dt_graph_str (g, text))
         || dt_grow ((void **)&g->enum_text, &g->room_enums, g->n_enums,
                     sizeof *g->enum_text) < 0)
         return -ENOMEM;
     g->enum_text[g->n_enums] = copy;
     return g->n_enums++;
+}
+
+int64_t dt_graph_add_enum (struct dt_graph *g, const char *text)
+{
+    uint32_t i;
+
+    for (i = 0; i < g->n_enums; i++)
+        if (strcmp (g->enum_text[i], text) == 0)
+            return i;
+    return new_enum (g, text);
 }
 
 static int64_t *copy_values (struct dt_graph *g, const int64_t *v, size_t n)
@@ -221,7 +228,7 @@ static int copy_rows (const struct dt_graph *g, struct dt_graph *n)
         if (dt_graph_add_span (n, g->span[i]) < 0)
             return -ENOMEM;
     for (i = 0; i < g->n_enums; i++)
-        if (dt_graph_add_enum (n, g->enum_text[i]) < 0)
+        if (new_enum (n, g->enum_text[i]) < 0)
             return -ENOMEM;
     for (i = 0; i < g->n_inputs; i++)
         if (dt_graph_add_input (n, &g->input[i]) < 0)

@@ -20,6 +20,7 @@
 #define DT_SPEC_MAX_CALLS 64           /* calls inside calls                       */
 #define DT_SPEC_MAX_DEPTH 1500         /* expressions and blocks inside each other */
 #define DT_SPEC_MAX_UNROLLED (1u << 18) /* turns of loops; elements of a collection */
+#define DT_SPEC_MAX_STRING 4096u       /* bytes of a string                        */
 #define DT_SPEC_MAX_STEPS (1u << 23)   /* expressions evaluated, values copied     */
 
 struct dt_frame {
@@ -47,6 +48,10 @@ struct dt_spec {
 int dt_spec_error (struct dt_spec *s, int code, struct dt_span at, const char *advice,
                    const char *format, ...) __attribute__ ((format (printf, 5, 6)));
 int dt_spec_step (struct dt_spec *s, uint32_t n, struct dt_span at);
+/* One level deeper, and a step; the caller takes one from s->depth when it is done. */
+int dt_spec_enter (struct dt_spec *s, const struct dt_expr *e);
+int dt_spec_string (struct dt_spec *s, const struct dt_expr *e, const char *text); /* its length */
+int dt_spec_static (struct dt_spec *s, const struct dt_expr *e, struct dt_value v); /* 1: no node is inside; 0 */
 int dt_spec_unroll (struct dt_spec *s, uint64_t n, struct dt_span at);
 /* A static run-time error: of the whole program if nothing decides whether this
  * is reached, else a FAIL value on this path. */

@@ -24,6 +24,44 @@ int dt_spec_step (struct dt_spec *s, uint32_t n, struct dt_span at)
                           DT_SPEC_MAX_STEPS);
 }
 
+int dt_spec_enter (struct dt_spec *s, const struct dt_expr *e)
+{
+    if (s->depth >= DT_SPEC_MAX_DEPTH)
+        return dt_spec_error (s, -DT_ELIMIT, e->at, "give inner parts names, or call fewer functions inside others",
+                              "evaluation nested deeper than %d", DT_SPEC_MAX_DEPTH);
+    s->depth++;
+    return dt_spec_step (s, 1, e->at);
+}
+
+int dt_spec_string (struct dt_spec *s, const struct dt_expr *e, const char *text)
+{
+    if (strnlen (text, DT_SPEC_MAX_STRING + 1) <= DT_SPEC_MAX_STRING)
+        return 0;
+    return dt_spec_error (s, -DT_ELIMIT, e->at, "keep long texts in comments", "a string longer than %u bytes", DT_SPEC_MAX_STRING);
+}
+
+/* Shared parts are walked as often as they are reached: each is a step. */
+int dt_spec_static (struct dt_spec *s, const struct dt_expr *e, struct dt_value v)
+{
+    uint32_t i;
+    int r = 1;
+
+    switch (v.kind) {
+    case DT_VALUE_NODE: case DT_VALUE_MAYBE: case DT_VALUE_CONFLICT: case DT_VALUE_BOUNDED: case DT_VALUE_ZIPPED:
+        return 0;
+    case DT_VALUE_TUPLE: case DT_VALUE_LIST: case DT_VALUE_DICT: case DT_VALUE_RECORD: case DT_VALUE_ITER:
+        break;
+    default:
+        return 1;
+    }
+    if ((r = dt_spec_enter (s, e)) < 0 || (r = dt_spec_step (s, v.seq->n, e->at)) < 0)
+        return r;
+    for (i = 0, r = 1; r == 1 && i < v.seq->n; i++)
+        r = dt_spec_static (s, e, v.seq->item[i]);
+    s->depth--;
+    return r;
+}
+
 int dt_spec_unroll (struct dt_spec *s, uint64_t n, struct dt_span at)
 {
     if (n <= DT_SPEC_MAX_UNROLLED && (s->unrolled += (uint32_t)n) <= DT_SPEC_MAX_UNROLLED)
@@ -266,12 +304,13 @@ static int merge_items (struct dt_spec *s, const struct dt_expr *e, struct dt_va
 
     if (!seq)
         return dt_err_nomem (s->err);
-    if ((r = dt_spec_step (s, a.seq->n, e->at)) < 0)
+    if ((r = dt_spec_enter (s, e)) < 0 || (r = dt_spec_step (s, a.seq->n, e->at)) < 0)
         return r;
     seq->class = a.seq->class;
     for (i = 0; i < seq->n; i++)
         if ((r = dt_spec_merge (s, e, c, a.seq->item[i], b.seq->item[i], &seq->item[i])) < 0)
             return r;
+    s->depth--;
     *ret = (struct dt_value){ .kind = a.kind, .seq = seq };
     return 0;
 }

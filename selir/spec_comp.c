@@ -159,9 +159,10 @@ static int check_key (struct dt_spec *s, const struct dt_expr *e, struct dt_valu
 {
     int scalar = key.kind == DT_VALUE_NONE || dt_value_is_static_number (key) || key.kind == DT_VALUE_STR
                  || key.kind == DT_VALUE_TUPLE;
+    int r = 0;
 
-    if (scalar && dt_value_is_static (key))
-        return 0;
+    if (scalar && (r = dt_spec_static (s, e, key)) != 0)
+        return r < 0 ? r : 0;
     return dt_spec_error (s, -DT_ESYNTAX, e->at, "use numbers, strings, None or tuples of them that no input decides",
                           "%s cannot be a key of a dict here", dt_value_type (key));
 }

@@ -31,10 +31,13 @@ static int equal_items (struct dt_spec *s, const struct dt_expr *e, struct dt_va
     uint32_t i;
     int r;
 
+    if ((r = dt_spec_enter (s, e)) < 0)
+        return r;
     for (i = 0; i < a.seq->n; i++)
         if ((r = dt_spec_equal (s, e, a.seq->item[i], b.seq->item[i], &one)) < 0
             || (r = dt_spec_and (s, e, all, one, &all)) < 0)
             return r;
+    s->depth--;
     *ret = all;
     return 0;
 }
@@ -71,15 +74,18 @@ static int order_items (struct dt_spec *s, const struct dt_expr *e, int strict, 
     struct dt_value less = DT_V_BOOL (strict ? a.seq->n < b.seq->n : a.seq->n <= b.seq->n), same, one;
     int r;
 
+    if ((r = dt_spec_enter (s, e)) < 0)
+        return r;
     while (n-- > 0) {
-        if ((r = dt_spec_equal (s, e, a.seq->item[n], b.seq->item[n], &same)) != 0)
+        if ((r = dt_spec_equal (s, e, a.seq->item[n], b.seq->item[n], &same)) < 0)
             return r;
         if (same.kind == DT_VALUE_BOOL && same.i)
             continue;
-        if ((r = dt_spec_order (s, e, strict, a.seq->item[n], b.seq->item[n], &one)) != 0
+        if ((r = dt_spec_order (s, e, strict, a.seq->item[n], b.seq->item[n], &one)) < 0
             || (r = dt_spec_merge (s, e, same, less, one, &less)) < 0)
             return r;
     }
+    s->depth--;
     *ret = less;
     return 0;
 }

@@ -147,15 +147,6 @@ static int conditional (struct dt_spec *s, const struct dt_expr *e,
     return dt_spec_merge (s, e, c, a, b, ret);
 }
 
-static int enter (struct dt_spec *s, const struct dt_expr *e)
-{
-    if (s->depth >= DT_SPEC_MAX_DEPTH)
-        return dt_spec_error (s, -DT_ELIMIT, e->at, "give inner parts names, or call fewer functions inside others",
-                              "evaluation nested deeper than %d", DT_SPEC_MAX_DEPTH);
-    s->depth++;
-    return dt_spec_step (s, 1, e->at);
-}
-
 static int junction_from (struct dt_spec *s, const struct dt_expr *e, uint32_t i, struct dt_value *ret);
 
 static int junction_at (struct dt_spec *s, const struct dt_expr *e, uint32_t i, struct dt_value *ret)
@@ -196,7 +187,7 @@ static int junction_from (struct dt_spec *s, const struct dt_expr *e, uint32_t i
 {
     int r;
 
-    if ((r = enter (s, e)) < 0)
+    if ((r = dt_spec_enter (s, e)) < 0)
         return r;
     r = junction_at (s, e, i, ret);
     s->depth--;
@@ -292,7 +283,7 @@ static int dispatch (struct dt_spec *s, const struct dt_expr *e, struct dt_value
         return 0;
     case DT_EXPR_STR:
         *ret = DT_V_STR (e->s);
-        return 0;
+        return dt_spec_string (s, e, e->s);
     case DT_EXPR_NAME:
         return name (s, e, ret);
     case DT_EXPR_TUPLE: case DT_EXPR_LIST: case DT_EXPR_DICT:
@@ -324,7 +315,7 @@ int dt_spec_eval (struct dt_spec *s, const struct dt_expr *e, struct dt_value *r
 {
     int r;
 
-    if ((r = enter (s, e)) < 0)
+    if ((r = dt_spec_enter (s, e)) < 0)
         return r;
     *ret = DT_V_NOTHING;
     r = dispatch (s, e, ret);
@@ -338,7 +329,7 @@ int dt_spec_cond (struct dt_spec *s, const struct dt_expr *e, struct dt_value *r
     int r;
 
     if (e->kind == DT_EXPR_AND || e->kind == DT_EXPR_OR || e->kind == DT_EXPR_IF) {
-        if ((r = enter (s, e)) < 0)
+        if ((r = dt_spec_enter (s, e)) < 0)
             return r;
         r = e->kind == DT_EXPR_IF ? conditional (s, e, dt_spec_cond, ret) : junction_truth (s, e, ret);
         s->depth--;

@@ -179,23 +179,23 @@ int dt_spec_equal_numbers (struct dt_spec *s, const struct dt_expr *e, struct dt
 
 /* --- what is known of a value ----------------------------------------------------------- */
 
-#define MAX_LOOK 16 /* operations looked through */
+#define MAX_LOOK 64 /* operations looked at */
 
-static int never_nan (const struct dt_graph *g, uint32_t id, int look)
+static int never_nan (const struct dt_graph *g, uint32_t id, int *look)
 {
     const struct dt_node *n = &g->node[id];
 
-    switch (look > 0 ? n->op : DT_OP_COUNT) {
+    switch ((*look)-- > 0 ? n->op : DT_OP_COUNT) {
     case DT_OP_CONST:
         return !isnan (dt_op_double (n->imm));
     case DT_OP_IDIV: case DT_OP_ITOF: case DT_OP_KNOB: case DT_OP_INPUT:
         return 1;
     case DT_OP_F32: case DT_OP_FNEG: case DT_OP_FABS:
-        return never_nan (g, n->a, look - 1);
+        return never_nan (g, n->a, look);
     case DT_OP_FMIN: case DT_OP_FMAX:
-        return never_nan (g, n->a, look - 1) && never_nan (g, n->b, look - 1);
+        return never_nan (g, n->a, look) && never_nan (g, n->b, look);
     case DT_OP_SELECT:
-        return never_nan (g, n->b, look - 1) && never_nan (g, n->c, look - 1);
+        return never_nan (g, n->b, look) && never_nan (g, n->c, look);
     default:
         return 0;
     }
@@ -203,9 +203,11 @@ static int never_nan (const struct dt_graph *g, uint32_t id, int look)
 
 int dt_spec_never_nan (const struct dt_spec *s, struct dt_value v)
 {
+    int look = MAX_LOOK;
+
     if (v.kind == DT_VALUE_FLOAT)
         return !isnan (dt_op_double (v.i));
-    return !dt_value_is_float (v) || never_nan (s->g, v.node, MAX_LOOK);
+    return !dt_value_is_float (v) || never_nan (s->g, v.node, &look);
 }
 
 int dt_spec_limits (struct dt_spec *s, struct dt_value v, int64_t *ret_lo, int64_t *ret_hi)

@@ -133,12 +133,18 @@ static int bool_op (struct dt_spec *s, const struct dt_expr *e, uint8_t op, stru
     return dt_spec_not (s, e, equal, ret);
 }
 
-static int join_strings (struct dt_spec *s, struct dt_value a, struct dt_value b, struct dt_value *ret)
+#define BYTES_A_STEP 16 /* so that strings take 2^27 bytes at most */
+
+static int join_strings (struct dt_spec *s, const struct dt_expr *e, struct dt_value a, struct dt_value b,
+                         struct dt_value *ret)
 {
     const char *text = dt_arena_strf (&s->arena, "%s%s", a.s, b.s);
+    int r;
 
     if (!text)
         return dt_err_nomem (s->err);
+    if ((r = dt_spec_string (s, e, text)) < 0 || (r = dt_spec_step (s, (uint32_t)(strlen (text) / BYTES_A_STEP), e->at)) < 0)
+        return r;
     *ret = DT_V_STR (text);
     return 0;
 }
@@ -211,7 +217,7 @@ int dt_spec_binary (struct dt_spec *s, const struct dt_expr *e, uint8_t op, stru
     int r;
 
     if (op == DT_TOK_ADD && a.kind == DT_VALUE_STR && b.kind == DT_VALUE_STR)
-        return join_strings (s, a, b, ret);
+        return join_strings (s, e, a, b, ret);
     if (op == DT_TOK_ADD && is_sequence (a) && a.kind == b.kind)
         return join_items (s, e, a, b, ret);
     if (op == DT_TOK_MUL && is_sequence (a) && is_count (b))

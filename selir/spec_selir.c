@@ -28,10 +28,10 @@ static int members (struct dt_spec *s, const struct dt_expr *e, struct dt_value 
     uint64_t n, i;
     int64_t *value;
     uint8_t type;
-    int r;
+    int r = 0;
 
-    if (!dt_value_iterable (v) || !dt_value_is_static (v) || v.kind == DT_VALUE_ITER || v.kind == DT_VALUE_DICT)
-        return dt_spec_error (s, -DT_ESYNTAX, e->at, "give a range, or a tuple or list of values of one type",
+    if (!dt_value_iterable (v) || v.kind == DT_VALUE_ITER || v.kind == DT_VALUE_DICT || (r = dt_spec_static (s, e, v)) <= 0)
+        return r < 0 ? r : dt_spec_error (s, -DT_ESYNTAX, e->at, "give a range, or a tuple or list of values of one type",
                               "the values of %s are %s, not a static collection", what, dt_value_type (v));
     n = dt_value_count (v);
     if (n == 0)

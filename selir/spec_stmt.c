@@ -274,7 +274,7 @@ static int statement (struct dt_spec *s, const struct dt_stmt *st, struct dt_out
 
     switch (st->kind) {
     case DT_STMT_EXPR:
-        return dt_spec_eval (s, st->value, &v);
+        return st->value->kind == DT_EXPR_STR ? 0 : dt_spec_eval (s, st->value, &v); /* docstrings may be long */
     case DT_STMT_ASSIGN: case DT_STMT_ANNOTATE:
         return assign (s, st);
     case DT_STMT_AUGMENT:

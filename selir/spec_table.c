@@ -4,6 +4,7 @@
 
 #include "selir/spec.h"
 
+#define BYTES_A_STEP 16
 #define MAX_DEPTH 16 /* of lists and dicts inside each other in a data file */
 
 struct reading {
@@ -56,7 +57,7 @@ static int dict (struct dt_spec *s, struct reading *d, json_t *json, struct dt_v
     return 0;
 }
 
-static int scalar (struct dt_spec *s, json_t *json, struct dt_value *ret)
+static int scalar (struct dt_spec *s, const struct dt_expr *e, json_t *json, struct dt_value *ret)
 {
     const char *copy;
 
@@ -65,7 +66,7 @@ static int scalar (struct dt_spec *s, json_t *json, struct dt_value *ret)
         if (!(copy = dt_arena_strf (&s->arena, "%s", json_string_value (json))))
             return dt_err_nomem (s->err);
         *ret = DT_V_STR (copy);
-        return 0;
+        return dt_spec_string (s, e, copy);
     case JSON_INTEGER:
         *ret = DT_V_INT (json_integer_value (json));
         return 0;
@@ -88,7 +89,7 @@ static int value (struct dt_spec *s, struct reading *d, json_t *json, struct dt_
     if ((r = dt_spec_unroll (s, 1, d->call->at)) < 0)
         return r;
     if (!json_is_array (json) && !json_is_object (json))
-        return scalar (s, json, ret);
+        return scalar (s, d->call, json, ret);
     if (d->depth >= MAX_DEPTH)
         return bad_data (s, d, -DT_ELIMIT, "lists and objects inside each other deeper than 16");
     d->depth++;
@@ -101,10 +102,12 @@ static int parse (struct dt_spec *s, const struct dt_expr *e, const struct dt_so
 {
     struct reading d = { .call = e, .file = src->name };
     json_error_t error;
-    json_t *json = json_loadb (src->text, src->len, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &error);
+    json_t *json;
     int r;
 
-    if (!json)
+    if ((r = dt_spec_step (s, (uint32_t)(src->len / BYTES_A_STEP), e->at)) < 0)
+        return r;
+    if (!(json = json_loadb (src->text, src->len, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &error)))
         return dt_err_set (s->err, -DT_EINPUT, "%s:%d:%d: %s", src->name, error.line, error.column, error.text);
     r = value (s, &d, json, ret);
     json_decref (json);

@@ -74,23 +74,6 @@ int dt_value_is_enum (struct dt_value v)
            || (v.kind == DT_VALUE_NODE && v.type == DT_TYPE_ENUM);
 }
 
-int dt_value_is_static (struct dt_value v)
-{
-    uint32_t i;
-
-    switch (v.kind) {
-    case DT_VALUE_NODE: case DT_VALUE_MAYBE: case DT_VALUE_CONFLICT: case DT_VALUE_BOUNDED: case DT_VALUE_ZIPPED:
-        return 0;
-    case DT_VALUE_TUPLE: case DT_VALUE_LIST: case DT_VALUE_DICT: case DT_VALUE_RECORD: case DT_VALUE_ITER:
-        for (i = 0; i < v.seq->n; i++)
-            if (!dt_value_is_static (v.seq->item[i]))
-                return 0;
-        return 1;
-    default:
-        return 1;
-    }
-}
-
 int dt_value_is_iter (struct dt_value v)
 {
     return v.kind == DT_VALUE_ITER || v.kind == DT_VALUE_ZIPPED;

@@ -102,7 +102,6 @@ int dt_value_is_float (struct dt_value v);
 int dt_value_is_number (struct dt_value v); /* int, bool or float                */
 int dt_value_is_static_number (struct dt_value v);
 int dt_value_is_enum (struct dt_value v); /* str, None or an enum node */
-int dt_value_is_static (struct dt_value v); /* no node inside */
 int dt_value_is_iter (struct dt_value v); /* what enumerate and zip give */
 
 struct dt_seq *dt_seq_new (struct dt_arena *a, uint32_t n);

@@ -15,7 +15,7 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "programs"))
 import selir  # noqa: E402
 
-HEAD = """from selir import Batch, Facts, Record, Runtime, selection
+HEAD = """from selir import Batch, Facts, Record, Runtime, knob, selection
 class F(Facts):
     pass
 class C(Batch):
@@ -85,6 +85,14 @@ DEEP = [
     (HEAD + "    for i in range(1 << 19): M = i\n    return R(n=M)\n", False, "loops unroll to more than 262144 values"),
     (HEAD + "    for i in range(1 << 9):\n        for j in range(1 << 10): K = j\n    return R(n=M)\n", False, "loops unroll to more than 262144 values"),
     (HEAD + "    for i in range(M * K * 8192): K = i\n    return R(n=M)\n", False, "is not proven to have at most 262144 values"),
+    *[(HEAD + f"    t, u = (1, M), (1, K)\n    for i in range(100000):\n        t = (t,)\n        u = (u,)\n    a = {what}\n    return R(n=M)\n",
+       False, "evaluation nested deeper than 1500") for what in ("t == u", "t < u", "t if M else u", "{t: 1}", "t in (u, u)")],
+    *[(HEAD + f"    t, u = (1, 2), (1, 2)\n    for i in range(40):\n        t = (t, t)\n        u = (u, u)\n    a = {what}\n    return R(n=M)\n",
+       False, "evaluation steps") for what in ("t == u", "t < u", "{t: 1}", "knob('k', t, default=1)", "(t, 1) if M else (u, 2)")],
+    (HEAD + "    s = 'abcdefgh'\n    for i in range(40): s = s + s\n    return R(n=M)\n", False, "a string longer than 4096 bytes"),
+    (HEAD + "    s = '" + "a" * 5000 + "'\n    return R(n=M)\n", False, "a string longer than 4096 bytes"),
+    (HEAD + "    '" + "a" * 5000 + "'\n    return R(n=M)\n", True, ""),
+    (HEAD + "    s, t = '" + "a" * 4000 + "', 'b'\n    for i in range(200000): a = s + t\n    return R(n=M)\n", False, "evaluation steps"),
     ("".join(f"def f{i}(v):\n    return f{i + 1}(v) + f{i + 1}(v)\n" for i in range(40)) + "def f40(v):\n    return v\n" + HEAD
      + "    return R(n=f0(M))\n", False, "evaluation steps"),
     ("".join(f"def f{i}(v):\n    return f{i + 1}(v)\n" for i in range(70)) + "def f70(v):\n    return v\n" + HEAD + "    return R(n=f0(M))\n", False,
