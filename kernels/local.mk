@@ -20,8 +20,15 @@ host_backend_sources = \
 	kernels/gemm/host/plant.h \
 	kernels/gemm/host/run.c \
 	kernels/gemm/host/shape.c \
-	$(host_moe_sources) \
-	$(host_rowwise_sources)
+	$(host_allreduce_sources) $(host_moe_sources) $(host_rowwise_sources)
+
+host_allreduce_sources = \
+	kernels/allreduce/host/allreduce.c kernels/allreduce/host/allreduce.h \
+	kernels/allreduce/host/fill.c \
+	kernels/allreduce/host/plant.h \
+	kernels/allreduce/host/run.c kernels/allreduce/host/shape.c \
+	kernels/host/team.c kernels/host/team.h
+EXTRA_DIST += kernels/allreduce/README.md
 
 host_moe_sources = \
 	kernels/moe/host/fill.c \

@@ -1,5 +1,6 @@
 # programs/: SelIR programs, and the module that runs them under CPython.
 nobase_dist_pkgdata_DATA += \
+	programs/detent/allreduce.py \
 	programs/detent/attention.py \
 	programs/detent/gemm.py \
 	programs/detent/moe-host-8-4-256-128.json \

@@ -2,8 +2,9 @@
  * The fault ("pairwise" of attention, "gemm_split") is named by the environment
  * variable DT_PLANT when the plugin is loaded, or by the file's name,
  * detent-backend-planted-NAME.so, or set later through the symbol attn_plant,
- * gemm_plant, moe_plant or row_plant.  Never installed. */
+ * gemm_plant, moe_plant, row_plant or ar_plant.  Never installed. */
 #define _GNU_SOURCE /* dladdr */
+#include "kernels/allreduce/host/plant.h"
 #include "kernels/attention/host/plant.h"
 #include "kernels/gemm/host/plant.h"
 #include "kernels/moe/host/plant.h"
@@ -18,6 +19,7 @@ __attribute__ ((visibility ("default"))) enum gemm_plant gemm_plant;
 __attribute__ ((visibility ("default"))) enum moe_plant moe_plant;
 _Atomic int attn_running;
 __attribute__ ((visibility ("default"))) enum row_plant row_plant;
+__attribute__ ((visibility ("default"))) enum ar_plant ar_plant;
 
 static const char *const names[] = {
     [PLANT_NONE] = "none", [PLANT_FOLD_RUNS] = "fold_runs", [PLANT_PAIRWISE] = "pairwise",
@@ -42,6 +44,11 @@ static const char *const moe_names[] = {
 static const char *const row_names[] = {
     [ROW_PLANT_NONE] = "none", [ROW_PLANT_BLOCK] = "row_block", [ROW_PLANT_FUSED] = "row_fused",
     [ROW_PLANT_SHARE] = "row_share", [ROW_PLANT_PAD] = "row_pad", [ROW_PLANT_BASE] = "row_base",
+};
+
+static const char *const ar_names[] = {
+    [AR_PLANT_NONE] = "none", [AR_PLANT_OWNER] = "ar_owner", [AR_PLANT_ROUND] = "ar_round",
+    [AR_PLANT_LOST] = "ar_lost", [AR_PLANT_STUCK] = "ar_stuck",
 };
 
 /* The name's index in a list; 0, no fault, if it is not there. */
@@ -72,5 +79,6 @@ __attribute__ ((constructor)) static void choose_plant (void)
     gemm_plant = (enum gemm_plant)find (gemm_names, sizeof gemm_names / sizeof *gemm_names, name,
                                         n);
     moe_plant = (enum moe_plant)find (moe_names, sizeof moe_names / sizeof *moe_names, name, n);
+    ar_plant = (enum ar_plant)find (ar_names, sizeof ar_names / sizeof *ar_names, name, n);
     row_plant = (enum row_plant)find (row_names, sizeof row_names / sizeof *row_names, name, n);
 }

@@ -132,8 +132,13 @@ tests_test_moe_invariance_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 tests_test_moe_invariance_LDADD = $(CHECK_LIBS) -lm
 endif
 
-# kernels: rowwise
+# kernels: allreduce, rowwise
 if HAVE_CHECK
+check_PROGRAMS += tests/test_allreduce
+TESTS += tests/test_allreduce
+tests_test_allreduce_SOURCES = tests/test_allreduce.c tests/family_rig.c tests/family_rig.h
+tests_test_allreduce_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
+tests_test_allreduce_LDADD = $(CHECK_LIBS) -lm
 check_PROGRAMS += tests/test_rowwise
 TESTS += tests/test_rowwise
 tests_test_rowwise_SOURCES = tests/test_rowwise.c tests/family_rig.c tests/family_rig.h

@@ -19,6 +19,7 @@
 #define ARRAY_SIZE(a) (sizeof (a) / sizeof *(a))
 
 static const struct host_family *const entries[] = {
+    &host_allreduce,
     &host_attention,
     &host_gemm,
     &host_moe,
@@ -115,6 +116,7 @@ static void close_ctx (struct dt_backend_ctx *ctx)
     if (!ctx)
         return;
     host_pool_free (ctx->pool);
+    host_team_free (ctx->team);
     free (ctx);
 }
 

@@ -5,6 +5,7 @@
 
 #include <detent/backend.h>
 #include "kernels/host/pool.h"
+#include "kernels/host/team.h"
 
 /* Most worker threads that one context opens. */
 #define HOST_MAX_UNITS 1024u
@@ -13,6 +14,7 @@
 
 struct dt_backend_ctx {
     struct host_pool *pool;
+    struct host_team *team; /* ranks of collectives; NULL until the first */
     struct dt_backend_identity identity;
     char device[128];
     int wide;  /* the processor has AVX2; chooses instructions, never bits */
@@ -34,7 +36,7 @@ struct host_family {
                  struct dt_backend_row *ret, struct dt_backend_error *err);
 };
 
-extern const struct host_family host_attention, host_gemm, host_moe, host_rowwise;
+extern const struct host_family host_allreduce, host_attention, host_gemm, host_moe, host_rowwise;
 
 /* Write one line to 'err' (may be NULL) and return 'code'. */
 int host_fail (struct dt_backend_error *err, int code, const char *format, ...)
