@@ -282,9 +282,9 @@ tests_serve_bundle_CFLAGS = $(detent_rig_cflags)
 tests_serve_bundle_LDADD = $(detent_rig_libs)
 tests_verify_varying_SOURCES = tests/verify_varying.c
 tests_verify_varying_LDADD = libdtverify.la libdetent.la libdtcalls.la libdtbase.la
-TESTS += tests/verify.sh
+TESTS += tests/verify.sh tests/families.sh
 endif
-dist_check_SCRIPTS += tests/verify.sh
+dist_check_SCRIPTS += tests/verify.sh tests/families.sh
 # selir/: the front end
 check_PROGRAMS += tests/selir_eval tests/fuzz/fuzz_parse
 tests_selir_eval_SOURCES = tests/selir_eval.c

@@ -50,8 +50,8 @@ done
 rows=300
 status 0 "$bin/detent-verify" $common --trace "$dir/t.dtrace" --rows $rows
 cat "$dir/out"
-grep -q '^Detent  *[0-9]*  *0 ' "$dir/out" || die "Detent changed rows"
-grep -q '^stock  *[0-9]*  *[1-9]' "$dir/out" || die "stock changed no row"
+grep -q '^Detent  *[0-9][0-9]*  *0 ' "$dir/out" || die "Detent changed rows"
+grep -q '^stock  *[0-9][0-9]*  *[1-9]' "$dir/out" || die "stock changed no row"
 grep -q '^The first row that stock changed: request ' "$dir/out" || die "no first change"
 status 0 "$bin/detent-verify" $common --trace "$dir/t.dtrace" --rows $rows --json
 ${PYTHON3:-python3} - "$dir/out" $rows <<'END'
@@ -67,7 +67,7 @@ END
 
 # It can fail.
 status 1 "$bin/tests/verify_varying" $common --trace "$dir/t.dtrace" --rows $rows
-grep -q '^Detent  *[0-9]*  *[1-9]' "$dir/out" || die "varied pins changed nothing"
+grep -q '^Detent  *[0-9][0-9]*  *[1-9]' "$dir/out" || die "varied pins changed nothing"
 grep -q 'must not serve' "$dir/out" || die "no verdict"
 
 # Bad input: one line and the documented status.

@@ -277,6 +277,20 @@ static int run_among (struct battery *b, const struct recorded *other, struct gr
     return run_batch (b, 0);
 }
 
+/* The batch in b->row, or as much of it as the selections take: two calls together may
+ * have more tokens than an engine gives a step. */
+static int run_part (struct battery *b)
+{
+    uint64_t refused;
+    int r;
+
+    do {
+        refused = b->result->refused;
+        r = run_batch (b, 0);
+    } while (r == 0 && b->result->refused > refused && (b->n /= 2) > 0);
+    return r;
+}
+
 /* Some requests of two calls, any number of them and in any order. */
 static int run_mixed (struct battery *b, const struct recorded *x, const struct recorded *y)
 {
@@ -292,7 +306,7 @@ static int run_mixed (struct battery *b, const struct recorded *x, const struct 
             b->row[b->n++] = b->row[j];
             b->row[j] = i < x->n ? &x->group[i] : &y->group[i - x->n];
         }
-    return run_batch (b, 0);
+    return run_part (b);
 }
 
 /* A request of the call that has an output, if a few draws find one. */

@@ -1,7 +1,7 @@
 """Detent's own dense products: how an engine would choose the host kernels' parameters from the batch.
 
 Binding: splits and k_step change the order of a sum.  They are computed from the token count as engines compute
-them: split-K while the tiles alone leave units idle, and longer steps of k for longer batches.  tokens cannot be
+them: split-K while the tiles alone leave units idle, and steps of k that suit the number of rows.  tokens cannot be
 pinned: it is the number of rows that buffers and grids are made for.
 Free: tile_m, tile_n and order only place work.
 """
@@ -42,21 +42,21 @@ def ceil_div(a: int, b: int) -> int:
 def choose(facts: Model, call: Call) -> Choice:
     waves = knob("waves", (1, 2, 4), default=2)
 
-    # Split k when the tiles of the output alone leave units idle.
-    tiles = ceil_div(call.tokens, 48) * ceil_div(facts.n, 256)
+    # Split k when tiles of 24 by 256 leave units idle.
+    tiles = ceil_div(call.tokens, 24) * ceil_div(facts.n, 256)
     splits = 1
     for count in SPLITS:
         if tiles * splits < waves * facts.units and facts.k // count >= MIN_SPLIT_K:
             splits = count
     require(splits == 1 or facts.k // splits >= MIN_SPLIT_K, "a split has at least 64 k")
 
-    # Few rows: one chain.  Many: the sum is kept in memory, and touched once a step.
-    if call.tokens <= 16:
+    # Few rows: one chain.  More: steps of k whose weights stay in the cache while the rows pass.
+    if call.tokens <= 8:
         k_step = 0
-    elif call.tokens <= 64:
-        k_step = 128
+    elif call.tokens <= 32:
+        k_step = 32
     else:
-        k_step = 512
+        k_step = 128
 
     # Placement only.
     tile_m = 6
