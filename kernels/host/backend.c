@@ -19,8 +19,8 @@
 #define ARRAY_SIZE(a) (sizeof (a) / sizeof *(a))
 
 static const struct host_family *const entries[] = {
-    &host_allreduce,
     &host_attention,
+    &host_allreduce,
     &host_gemm,
     &host_moe,
     &host_rowwise,
