@@ -27,3 +27,9 @@ EXTRA_DIST += bench/solver.py
 noinst_PROGRAMS += bench/solver-ablation
 bench_solver_ablation_SOURCES = bench/solver_ablation.c
 bench_solver_ablation_LDADD = libdtsolver.la
+
+# tuner
+noinst_PROGRAMS += bench/tune_host
+bench_tune_host_SOURCES = bench/tune_host.c
+bench_tune_host_LDADD = libdtprofiler.la libdttuner.la -lm
+EXTRA_DIST += bench/wide.yaml bench/wide_gemm.py

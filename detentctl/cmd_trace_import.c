@@ -13,9 +13,10 @@
 #define LOG_MAX_BYTES (1u << 30)
 
 static const struct dt_ctl_option options[] = {
-    { "format", 0, "FORMAT", "of FILE: azure-csv or mooncake-jsonl" },
+    { "format", 0, "FORMAT", "of FILE: azure-csv, mooncake-jsonl, or dtrace: a trace again" },
     { "deployment", 0, "FILE", "deployment (YAML) whose limits and sites to use" },
     { "output", 'o', "FILE", "the trace to write (.dtrace)" },
+    { "salvage", 0, NULL, "keep what is whole of a damaged FILE, and say what is lost" },
     { "requests", 0, "N", "read the first N requests of the log only" },
     { "steps", 0, "N", "stop after N steps of the engine" },
     { "max-batch", 0, "N", "requests in one step (default: the deployment's limit)" },
@@ -33,6 +34,8 @@ struct import {
     const char *format, *path;
     struct dt_deployment *deployment;
     struct dt_buf log;
+    int salvage;
+    char *lost; /* what was, as text; NULL: nothing */
     struct dt_requests requests;
     struct dt_scheduler scheduler;
     uint64_t limit; /* of requests; 0: all */
@@ -41,6 +44,7 @@ struct import {
 
 static void done (struct import *m)
 {
+    dt_free (m->lost);
     dt_trace_free (m->trace);
     dt_requests_done (&m->requests);
     dt_buf_done (&m->log);
@@ -51,12 +55,14 @@ static void done (struct import *m)
 
 static int check_format (const char *format, struct dt_err *reterr)
 {
-    char text[256] = "";
+    char text[256] = "dtrace";
 
+    if (!strcmp (format, "dtrace"))
+        return 0;
     for (const char *const *f = dt_requests_formats (); *f; f++) {
         if (!strcmp (*f, format))
             return 0;
-        snprintf (text + strlen (text), sizeof text - strlen (text), "%s%s", *text ? ", " : "", *f);
+        snprintf (text + strlen (text), sizeof text - strlen (text), ", %s", *f);
     }
     return dt_err_set (reterr, -DT_EUSAGE, "--format '%s' is none of: %s", format, text);
 }
@@ -183,11 +189,12 @@ static int add_sites (struct import *m, struct dt_step_facts *facts, struct dt_e
 static int fill (struct import *m, struct dt_err *reterr)
 {
     struct dt_step_facts *facts = dt_calloc (m->deployment->n_sites, sizeof *facts);
-    char text[64];
+    char text[512];
     int r;
 
     m->trace->source_digest = dt_digest_of ("log", m->log.data, m->log.len);
-    snprintf (text, sizeof text, "requests=%zu", m->requests.n);
+    snprintf (text, sizeof text, "requests=%zu%s%s", m->requests.n, m->lost ? " " : "",
+              m->lost ? m->lost : "");
     if (!facts)
         r = dt_err_nomem (reterr);
     else if ((r = set_texts (m, reterr)) == 0 && (r = set_limits (m, reterr)) == 0
@@ -222,29 +229,102 @@ static int write_trace (const struct dt_ctl *c, const struct import *m, struct d
     return r;
 }
 
-static int import (const struct dt_ctl *c, struct import *m, struct dt_err *reterr)
+/* --- logs and traces ------------------------------------------------------------ */
+
+static int note_lost (struct import *m, char *text, struct dt_err *reterr)
 {
+    return (m->lost = text) ? 0 : dt_err_nomem (reterr);
+}
+
+static int read_requests (struct import *m, struct dt_err *reterr)
+{
+    struct dt_requests_lost lost;
     int r;
 
-    if ((r = check_format (m->format, reterr)) < 0
+    if (!m->salvage)
+        return dt_requests_parse (m->format, m->log.data, m->log.len, m->limit, &m->requests,
+                                  reterr);
+    if ((r = dt_requests_salvage (m->format, m->log.data, m->log.len, m->limit, &m->requests,
+                                  &lost, reterr)) < 0
+        || lost.lines == 0)
+        return r;
+    return note_lost (m, dt_strf ("salvaged: %" PRIu64 " lines left out, the first: %s", lost.lines,
+                                  lost.first), reterr);
+}
+
+static int import_log (const struct dt_ctl *c, struct import *m, struct dt_err *reterr)
+{
+    static const char *const needed[] = { "deployment", NULL };
+    int r;
+
+    if ((r = dt_ctl_need (c, needed, reterr)) < 0
         || (r = read_deployment (dt_ctl_value (c, "deployment"), &m->deployment, reterr)) < 0
         || (r = read_scheduler (c, m, reterr)) < 0
         || (r = dt_file_read (m->path, LOG_MAX_BYTES, &m->log, reterr)) < 0)
         return r;
-    if ((r = dt_requests_parse (m->format, m->log.data, m->log.len, m->limit, &m->requests,
-                                reterr))
-        < 0)
+    if ((r = read_requests (m, reterr)) < 0)
         return dt_err_prefix (reterr, r, "%s", m->path);
     if (!(m->trace = dt_trace_new ()))
         return dt_err_nomem (reterr);
-    if ((r = fill (m, reterr)) < 0)
+    return fill (m, reterr);
+}
+
+static int describe_lost (struct import *m, const struct dt_trace_lost *l, struct dt_err *reterr)
+{
+    char end[96] = "how much more there was is not known";
+
+    if (l->has_end)
+        snprintf (end, sizeof end, "%" PRIu64 " calls of %" PRIu64 " requests are lost",
+                  l->lost_calls, l->lost_requests);
+    return note_lost (m, dt_strf ("salvaged: %" PRIu64 " calls of %" PRIu64 " requests in %zu whole "
+                                  "blocks kept; %" PRIu64 " bytes in %zu gaps left out; %s; the "
+                                  "first fault: %s", l->calls, l->requests, l->blocks, l->bytes,
+                                  l->gaps, end, l->first), reterr);
+}
+
+/* A trace again: what is whole of it, said in its provenance. */
+static int import_trace (struct import *m, struct dt_err *reterr)
+{
+    struct dt_trace_lost lost;
+    char *text;
+    int r;
+
+    if ((r = dt_file_read (m->path, DT_TRACE_MAX_BYTES, &m->log, reterr)) < 0)
         return r;
-    return write_trace (c, m, reterr);
+    r = m->salvage ? dt_trace_salvage (m->log.data, m->log.len, &m->trace, &lost, reterr)
+                   : dt_trace_decode (m->log.data, m->log.len, &m->trace, reterr);
+    if (r < 0)
+        return dt_err_prefix (reterr, r, "%s", m->path);
+    if (!m->salvage || !*lost.first)
+        return 0;
+    if ((r = describe_lost (m, &lost, reterr)) < 0)
+        return r;
+    if (!(text = dt_strf ("%s%s%s", m->trace->options, *m->trace->options ? " " : "", m->lost)))
+        return dt_err_nomem (reterr);
+    r = dt_trace_text (&m->trace->options, text, reterr);
+    dt_free (text);
+    return r;
+}
+
+static int import (const struct dt_ctl *c, struct import *m, struct dt_err *reterr)
+{
+    int r;
+
+    if ((r = check_format (m->format, reterr)) < 0)
+        return r;
+    r = strcmp (m->format, "dtrace") ? import_log (c, m, reterr) : import_trace (m, reterr);
+    if (r < 0 || (r = write_trace (c, m, reterr)) < 0)
+        return r;
+    if (m->lost) {
+        dt_print (stderr, "detentctl: trace import: %s", m->lost);
+        fputc ('\n', stderr);
+    }
+    return 0;
 }
 
 static int run (const struct dt_ctl *c, struct dt_err *reterr)
 {
-    static const char *const needed[] = { "format", "deployment", "output", NULL };
+    static const char *const needed[] = { "format", "output", NULL };
     struct import m = { 0 };
     int r;
 
@@ -252,6 +332,7 @@ static int run (const struct dt_ctl *c, struct dt_err *reterr)
         return r;
     m.format = dt_ctl_value (c, "format");
     m.path = c->arg[0];
+    m.salvage = dt_ctl_flag (c, "salvage");
     r = import (c, &m, reterr);
     done (&m);
     return r;

@@ -44,12 +44,45 @@ for n in 0 4 8 30 $((size / 2)) $((size - 1)); do
     [ "$(wc -l < "$tmp/err")" -eq 1 ] || fail "cut at $n: not one line"
     code 2 trace submit "$tmp/cut.dtrace" --workload w
 done
+# B39: what is whole is kept on demand, counted, and said in the provenance.
+code 0 trace import "$samples/azure_conv_sample.csv" --format azure-csv --deployment "$host" \
+    -o "$tmp/whole.dtrace" --json
+whole=$("$PYTHON3" -c 'import json,sys; print(json.load(sys.stdin)["trace"]["sites"][0]["distinct"])' < "$tmp/out")
+damage () # NAME PYTHON: a function of the file's bytes
+{
+    "$PYTHON3" -c "import sys; d=open('$tmp/whole.dtrace','rb').read(); open('$tmp/$1.dtrace','wb').write($2)"
+}
+damage cut 'd[:-100]'
+damage hole 'd[:len(d)*6//10] + d[len(d)*6//10+17:]'
+damage grown 'd + b"and more"'
+damage flipped 'd[:len(d)//2] + bytes([d[len(d)//2] ^ 1]) + d[len(d)//2+1:]'
+for f in cut hole grown flipped; do
+    code 2 trace import "$tmp/$f.dtrace" --format dtrace -o "$tmp/none.dtrace"
+    grep -q 'block [0-9]* at byte [0-9]*' "$tmp/err" || fail "$f: no block and byte"
+done
+for f in cut hole flipped; do
+    code 0 trace import "$tmp/$f.dtrace" --format dtrace --salvage -o "$tmp/saved.dtrace" --json
+    grep -q 'salvaged: [0-9]* calls' "$tmp/err" || fail "$f: nothing is said"
+    json "assert 0 < s['distinct'] < $whole and 'salvaged: ' in o['options']"
+    code 0 trace show "$tmp/saved.dtrace"
+done
+code 0 trace import "$tmp/whole.dtrace" --format dtrace --salvage -o "$tmp/saved.dtrace"
+cmp "$tmp/whole.dtrace" "$tmp/saved.dtrace" || fail "a whole trace changed"
+head -c 30 "$tmp/whole.dtrace" > "$tmp/cut.dtrace"
+code 2 trace import "$tmp/cut.dtrace" --format dtrace --salvage -o "$tmp/none.dtrace"
+{ head -n 20 "$samples/azure_conv_sample.csv"; printf '2023-11-16 18:1'; } > "$tmp/half.csv"
+sed '5s/,/;/' "$tmp/half.csv" > "$tmp/bad.csv"
+code 2 trace import "$tmp/bad.csv" --format azure-csv --deployment "$host" -o "$tmp/none.dtrace"
+grep -q 'line 5: .*byte [0-9]' "$tmp/err" || fail "no line and byte"
+code 0 trace import "$tmp/bad.csv" --format azure-csv --deployment "$host" --salvage \
+    -o "$tmp/saved.dtrace" --json
+json 'assert "requests=18 salvaged: 2 lines left out, the first: line 5" in o["options"]'
 code 2 trace import "$samples/azure_conv_sample.csv" --format mooncake-jsonl --deployment "$host" \
     -o "$tmp/none.dtrace"
 [ "$(wc -l < "$tmp/err")" -eq 1 ] || fail "wrong format: not one line"
 code 2 trace import "$samples/azure_conv_sample.csv" --format csv --deployment "$host" \
     -o "$tmp/none.dtrace"
-grep -q 'azure-csv, mooncake-jsonl' "$tmp/err" || fail "formats are not named"
+grep -q 'dtrace, azure-csv, mooncake-jsonl' "$tmp/err" || fail "formats are not named"
 code 2 trace import "$samples/azure_conv_sample.csv" --format azure-csv --deployment "$host" \
     --max-batch 0 -o "$tmp/none.dtrace"
 code 4 trace import "$tmp/nolog.csv" --format azure-csv --deployment "$host" -o "$tmp/none.dtrace"

@@ -141,7 +141,7 @@ START_TEST (finds_the_best)
     ck_assert (r.n_merged <= r.n_legal && r.n_merged > 1 && r.n_measured <= r.n_merged);
     ck_assert (r.n_sampled <= 24 && r.n_sampled <= r.n_calls);
     ck_assert (b.kept == b.measured && b.measured == r.n_measurements);
-    ck_assert (r.worst_ratio > 1 && r.sample_error >= 0 && r.sample_error < 0.2);
+    ck_assert (r.worst_ratio > 1 && r.sample_error >= 0 && r.sample_error < 0.5);
     ck_assert_msg (tune (&b, 0, &again, &err) == 0, "%s", err.text);
     ck_assert_uint_eq (again.chosen, r.chosen);
     ck_assert_msg (tune (&all, 1, &e, &err) == 0, "%s", err.text);
@@ -166,7 +166,7 @@ START_TEST (estimates_the_trace)
 
         sum += (double)s->call[i].count * true_ns (&c);
     }
-    ck_assert_msg (fabs (r.trace_ns / sum - 1) < 4 * r.sample_error + 1e-3, "%g, not %g: %g",
+    ck_assert_msg (fabs (r.trace_ns / sum - 1) < r.sample_error + 1e-3, "%g, not %g: %g",
                    r.trace_ns, sum, r.sample_error);
 }
 END_TEST
@@ -323,7 +323,7 @@ START_TEST (two_traces)
     ck_assert_int_eq (dt_tune_site (rig.solution, both, 1, default_of (), &o, &hooks, &one, &err), 0);
     ck_assert_uint_eq (r.n_calls, one.n_calls + 1);
     ck_assert (r.n_sampled <= 13 && r.n_sampled > 10);
-    ck_assert (r.trace_ns > 0 && r.sample_error < 1);
+    ck_assert (r.trace_ns > 0 && r.sample_error > 0 && isfinite (r.sample_error));
     dt_trace_free (t);
 }
 END_TEST

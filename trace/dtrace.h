@@ -110,6 +110,21 @@ int dt_trace_encode (const struct dt_trace *t, struct dt_buf *ret, struct dt_err
  *   -DT_EVERSION  another version of the format, or a family unknown here
  *   -DT_ELIMIT, -ENOMEM */
 int dt_trace_decode (const void *data, size_t n, struct dt_trace **ret, struct dt_err *reterr);
+/* What a damaged file lost. */
+struct dt_trace_lost {
+    size_t blocks;           /* that are whole and were kept, the header among them        */
+    size_t gaps;             /* stretches of bytes that hold no whole block                */
+    uint64_t bytes;          /* in them                                                    */
+    uint64_t calls, requests; /* kept; as the blocks have them                             */
+    int has_end;             /* the end block is there: then these are known               */
+    uint64_t lost_calls, lost_requests;
+    char first[192];         /* what is wrong first: block, byte and reason; "": nothing   */
+};
+/* Keep the blocks that are whole: behind a fault, reading goes on at the next block whose
+ * checksum holds.  The header must be whole.  Says nothing in the trace itself.
+ *   as dt_trace_decode; -DT_ECORRUPT  no header */
+int dt_trace_salvage (const void *data, size_t n, struct dt_trace **ret,
+                      struct dt_trace_lost *ret_lost, struct dt_err *reterr);
 /* Content address of an encoded trace (digest domain "trace"). */
 struct dt_digest dt_trace_digest (const void *data, size_t n);
 

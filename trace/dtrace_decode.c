@@ -19,6 +19,7 @@ struct decode {
     size_t payload_len;
     uint8_t *plain;         /* [DT_TRACE_MAX_BLOCK] once a block is compressed  */
     size_t calls, requests; /* before merging                                   */
+    struct dt_trace_lost *lost; /* NULL: what is damaged is refused             */
 };
 
 static int corrupt (const struct decode *d, struct dt_err *reterr, const char *why)
@@ -400,6 +401,94 @@ fail:
     return r;
 }
 
+/* --- salvage ----------------------------------------------------------------- */
+
+/* Go to the next block whose checksum holds; 0 at the end of the file. */
+static int resync (struct decode *d, size_t from)
+{
+    struct dt_err ignored;
+
+    for (d->in.at = from; dt_reader_left (&d->in) >= DT_TRACE_BLOCK_HEAD; d->in.at = ++from) {
+        d->in.bad = 0;
+        if (d->in.data[from] != (DT_TRACE_BLOCK_MAGIC & 0xff) || next_block (d, &ignored) < 0)
+            continue;
+        d->in.at = from;
+        return 1;
+    }
+    d->in.bad = 0;
+    d->in.at = d->in.len;
+    return 0;
+}
+
+/* Note a fault at `start`, and what follows it up to the next whole block. */
+static int skip (struct decode *d, size_t start, size_t from, const struct dt_err *why)
+{
+    struct dt_trace_lost *lost = d->lost;
+    int more = resync (d, from);
+
+    if (!*lost->first)
+        snprintf (lost->first, sizeof lost->first, "%.191s", why->text);
+    lost->gaps++;
+    lost->bytes += d->in.at - start;
+    return more;
+}
+
+/* What the end block counts beyond what was kept. */
+static void count_lost (struct decode *d)
+{
+    struct dt_canon_value v;
+    struct dt_err ignored;
+    int64_t calls, requests;
+
+    if (dt_canon_check (d->payload, d->payload_len, &v, &ignored) < 0
+        || dt_canon_as_int (dt_canon_get (v, "calls"), &calls) < 0
+        || dt_canon_as_int (dt_canon_get (v, "requests"), &requests) < 0
+        || (uint64_t)calls < d->calls || (uint64_t)requests < d->requests)
+        return;
+    d->lost->has_end = 1;
+    d->lost->lost_calls = (uint64_t)calls - d->calls;
+    d->lost->lost_requests = (uint64_t)requests - d->requests;
+}
+
+/* All whole blocks from the header on. */
+static int salvage_blocks (struct decode *d, struct dt_err *reterr)
+{
+    struct dt_err why = { "" };
+    int r, more = 1;
+
+    if ((r = next_block (d, reterr)) < 0)
+        return r;
+    if (d->kind != DT_TRACE_HEADER)
+        return corrupt (d, reterr, "no header: nothing says of which sites the calls are");
+    if ((r = get_header (d, reterr)) < 0)
+        return r;
+    d->lost->blocks = d->block = 1;
+    while (more && dt_reader_left (&d->in)) {
+        size_t start = d->in.at;
+
+        r = next_block (d, &why);
+        if (r == 0 && d->kind == DT_TRACE_END) {
+            count_lost (d);
+            break;
+        }
+        if (r == 0)
+            r = d->kind == DT_TRACE_CALLS ? get_calls (d, &why)
+                                          : corrupt (d, &why, "a second header");
+        if (r < 0 && r != -DT_ECORRUPT)
+            return dt_err_set (reterr, r, "%s", why.text);
+        if (r < 0)
+            more = skip (d, start, start + 1, &why);
+        else
+            d->lost->blocks++;
+        d->block++;
+    }
+    if (!d->lost->has_end && !*d->lost->first)
+        snprintf (d->lost->first, sizeof d->lost->first, "no end block: the file is truncated");
+    d->lost->calls = d->calls;
+    d->lost->requests = d->requests;
+    return 0;
+}
+
 /* --- the whole ------------------------------------------------------------- */
 
 static int get_blocks (struct decode *d, struct dt_err *reterr)
@@ -419,9 +508,11 @@ static int get_blocks (struct decode *d, struct dt_err *reterr)
     }
 }
 
-int dt_trace_decode (const void *data, size_t n, struct dt_trace **ret, struct dt_err *reterr)
+/* lost: NULL to refuse what is damaged. */
+static int decode (const void *data, size_t n, struct dt_trace **ret, struct dt_trace_lost *lost,
+                   struct dt_err *reterr)
 {
-    struct decode d = { 0 };
+    struct decode d = { .lost = lost };
     const uint8_t *magic;
     int r;
 
@@ -433,7 +524,7 @@ int dt_trace_decode (const void *data, size_t n, struct dt_trace **ret, struct d
         return dt_err_set (reterr, -DT_EVERSION, "trace: another version of .dtrace");
     if (!(d.t = dt_trace_new ()))
         return dt_err_nomem (reterr);
-    r = get_blocks (&d, reterr);
+    r = lost ? salvage_blocks (&d, reterr) : get_blocks (&d, reterr);
     dt_free (d.plain);
     if (r < 0) {
         dt_trace_free (d.t);
@@ -441,4 +532,20 @@ int dt_trace_decode (const void *data, size_t n, struct dt_trace **ret, struct d
     }
     *ret = d.t;
     return 0;
+}
+
+int dt_trace_decode (const void *data, size_t n, struct dt_trace **ret, struct dt_err *reterr)
+{
+    return decode (data, n, ret, NULL, reterr);
+}
+
+int dt_trace_salvage (const void *data, size_t n, struct dt_trace **ret,
+                      struct dt_trace_lost *ret_lost, struct dt_err *reterr)
+{
+    struct dt_trace_lost lost = { 0 };
+    int r = decode (data, n, ret, &lost, reterr);
+
+    if (r == 0)
+        *ret_lost = lost;
+    return r;
 }

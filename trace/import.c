@@ -40,7 +40,8 @@ int dt_log_error (const struct dt_log *log, struct dt_err *reterr, const char *f
     va_start (ap, format);
     vsnprintf (text, sizeof text, format, ap);
     va_end (ap);
-    return dt_err_set (reterr, -DT_EINPUT, "line %llu: %s", (unsigned long long)log->line, text);
+    return dt_err_set (reterr, -DT_EINPUT, "line %llu: %s (byte %zu)", (unsigned long long)log->line,
+                       text, log->at);
 }
 
 static int check_tokens (const struct dt_log *log, const char *what, int64_t n,
@@ -114,6 +115,25 @@ static int next_line (struct dt_log *log, const char **p, const char *end, const
     return 1;
 }
 
+static int parse_line (const struct dt_log_format *f, struct dt_log *log,
+                       struct dt_log_state *state, const char *text, size_t len,
+                       struct dt_err *reterr)
+{
+    if (len > DT_LOG_MAX_LINE)
+        return dt_log_error (log, reterr, "longer than %u bytes", DT_LOG_MAX_LINE);
+    if (len && memchr (text, 0, len))
+        return dt_log_error (log, reterr, "a zero byte: this is not text");
+    return len ? f->line (log, state, text, len, reterr) : 0;
+}
+
+/* A line that is no request is left out, with the blocks it named so far. */
+static void leave_out (struct dt_log *log, size_t n_blocks, const struct dt_err *why)
+{
+    log->n_blocks = n_blocks;
+    if (log->lost->lines++ == 0)
+        snprintf (log->lost->first, sizeof log->lost->first, "%.255s", why->text);
+}
+
 static int parse_lines (const struct dt_log_format *f, const char *data, size_t n, size_t limit,
                         struct dt_log *log, struct dt_err *reterr)
 {
@@ -123,22 +143,25 @@ static int parse_lines (const struct dt_log_format *f, const char *data, size_t 
     int r;
 
     while ((limit == 0 || log->out.n < limit) && next_line (log, &p, end, &text, &len)) {
-        if (len > DT_LOG_MAX_LINE)
-            return dt_log_error (log, reterr, "longer than %u bytes", DT_LOG_MAX_LINE);
-        if (len && memchr (text, 0, len))
-            return dt_log_error (log, reterr, "a zero byte: this is not text");
-        if (len && (r = f->line (log, &state, text, len, reterr)) < 0)
-            return r;
+        size_t n_blocks = log->n_blocks;
+        struct dt_err why = { "" };
+
+        log->at = (size_t)(text - data);
+        r = parse_line (f, log, &state, text, len, &why);
+        if (r == -DT_EINPUT && log->lost)
+            leave_out (log, n_blocks, &why);
+        else if (r < 0)
+            return dt_err_set (reterr, r, "%s", why.text);
     }
     return log->out.n ? 0 : dt_err_set (reterr, -DT_EINPUT, "the log has no requests");
 }
 
-int dt_requests_parse (const char *format, const void *data, size_t n, size_t limit,
-                       struct dt_requests *ret, struct dt_err *reterr)
+static int parse (const char *format, const void *data, size_t n, size_t limit,
+                  struct dt_requests_lost *lost, struct dt_requests *ret, struct dt_err *reterr)
 {
     static const uint8_t gzip[] = { 0x1f, 0x8b }, zstd[] = { 0x28, 0xb5, 0x2f, 0xfd };
     const struct dt_log_format *f = format_find (format);
-    struct dt_log log = { 0 };
+    struct dt_log log = { .lost = lost };
     int r;
 
     if (!f)
@@ -156,4 +179,22 @@ int dt_requests_parse (const char *format, const void *data, size_t n, size_t li
     finish (&log, f->block_tokens);
     *ret = log.out;
     return 0;
+}
+
+int dt_requests_parse (const char *format, const void *data, size_t n, size_t limit,
+                       struct dt_requests *ret, struct dt_err *reterr)
+{
+    return parse (format, data, n, limit, NULL, ret, reterr);
+}
+
+int dt_requests_salvage (const char *format, const void *data, size_t n, size_t limit,
+                         struct dt_requests *ret, struct dt_requests_lost *ret_lost,
+                         struct dt_err *reterr)
+{
+    struct dt_requests_lost lost = { 0 };
+    int r = parse (format, data, n, limit, &lost, ret, reterr);
+
+    if (r == 0)
+        *ret_lost = lost;
+    return r;
 }

@@ -28,10 +28,20 @@ void dt_requests_done (struct dt_requests *r);
  * "mooncake-jsonl" (timestamp in ms, input_length, output_length, hash_ids of
  * 512-token blocks).  limit: stop after so many requests, 0 for all.  Lines end
  * in LF or CRLF; times must not go back.
- *   -DT_EINPUT  names the line and what is wrong; nothing is returned
+ *   -DT_EINPUT  names the line, what is wrong and the line's byte; nothing is returned
  *   -DT_ELIMIT  DT_LOG_MAX_REQUESTS */
 int dt_requests_parse (const char *format, const void *data, size_t n, size_t limit,
                        struct dt_requests *ret, struct dt_err *reterr);
+/* What a damaged log lost. */
+struct dt_requests_lost {
+    uint64_t lines;  /* that are no request and were left out */
+    char first[256]; /* what is wrong with the first of them; "": nothing */
+};
+/* Likewise, leaving out lines that are no request.  What is no log of the format at all
+ * (empty, compressed, without a header or a request) is refused as before. */
+int dt_requests_salvage (const char *format, const void *data, size_t n, size_t limit,
+                         struct dt_requests *ret, struct dt_requests_lost *ret_lost,
+                         struct dt_err *reterr);
 /* NULL-terminated names of the formats. */
 const char *const *dt_requests_formats (void);
 

@@ -11,9 +11,11 @@ struct dt_log {
     size_t room;
     size_t n_blocks, room_blocks; /* of out.blocks */
     uint64_t line;                /* the one being read, from 1 */
+    size_t at;                    /* its first byte in the log  */
+    struct dt_requests_lost *lost; /* NULL: a bad line ends it  */
 };
 
-/* -DT_EINPUT with "line N: " in front. */
+/* -DT_EINPUT with "line N: " in front, and the line's first byte behind. */
 int dt_log_error (const struct dt_log *log, struct dt_err *reterr, const char *format, ...)
     __attribute__ ((format (printf, 3, 4)));
 /* Append a request whose blocks are the last n_blocks appended; checks its times

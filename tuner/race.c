@@ -16,7 +16,8 @@ static const char *const stage_name[DT_RACE_STAGES] = { "screening", "heavy call
 #define SCREEN_ROUNDS 2
 #define SCREEN_CALLS 5    /* every so many is in a screening round, at least 4       */
 #define SCREEN_RATIO 1.5  /* over the best arm's worst on each call of a round: out  */
-#define SCREEN_KEEP 8     /* one in so many stays, but MANY of them                  */
+#define SCREEN_LEAST 40   /* arms that stay                                          */
+#define SCREEN_KEEP 8     /* or one in so many                                       */
 #define SLOW 50           /* times the incumbent on a call: not timed again          */
 #define CONFIRM_ROUNDS 12
 #define CONFIRM_TAIL 0.05 /* one-sided                                               */
@@ -24,6 +25,7 @@ static const char *const stage_name[DT_RACE_STAGES] = { "screening", "heavy call
 #define HEAVY_SHARE 0.5   /* of the incumbent's cost that the heavy calls make up   */
 #define HEAVY_ROUNDS 5    /* at most; looks come at 3, 4 and 5                      */
 #define FIELD_ROUNDS 14   /* at most; then the best by mean are the finalists       */
+#define MANY_ROUNDS 7    /* likewise, where many arms were thinned                  */
 #define FINAL_ROUNDS 64
 #define FIRST_LOOK 3      /* rounds before the first look: a variance needs some    */
 #define FIELD_BUDGET 0.6  /* of the time, for all stages before the final one       */
@@ -435,14 +437,14 @@ static int screen_stage (struct run *s, struct dt_err *reterr)
         drop_far (s, n_calls);
     }
     note_means (s);
-    keep_best (s, keep > MANY ? keep : MANY);
+    keep_best (s, keep > SCREEN_LEAST ? keep : SCREEN_LEAST);
     return 0;
 }
 
 /* How many of many arms go on after so many rounds on all calls. */
 static size_t thinned (size_t rounds)
 {
-    return rounds >= 9 ? 8 : rounds >= 5 ? 12 : rounds >= 3 ? 24 : SIZE_MAX - 1;
+    return rounds >= 5 ? 8 : rounds >= 3 ? 16 : SIZE_MAX - 1;
 }
 
 /* Rounds that drop arms.  In the heavy stage an arm's whole cost is at least its
@@ -622,9 +624,12 @@ static int run_stages (struct run *s, struct dt_err *reterr)
         return r;
     n_heavy = heavy_calls (s, &share);
     if (n_heavy < race->n_calls && !race->exhaustive &&
-        (r = drop_stage (s, HEAVY, n_heavy, share, HEAVY_ROUNDS, reterr)) < 0)
+        (r = drop_stage (s, HEAVY, n_heavy, share,
+                        race->n_arms > MANY ? FIRST_LOOK : HEAVY_ROUNDS, reterr)) < 0)
         return r;
-    if ((r = drop_stage (s, FIELD, race->n_calls, 1, FIELD_ROUNDS, reterr)) < 0)
+    if ((r = drop_stage (s, FIELD, race->n_calls, 1,
+                        race->n_arms > MANY && !race->exhaustive ? MANY_ROUNDS : FIELD_ROUNDS,
+                        reterr)) < 0)
         return r;
     keep_best (s, DT_RACE_FINALISTS);
     if ((r = final_stage (s, reterr)) < 0)

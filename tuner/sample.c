@@ -129,3 +129,13 @@ double dt_sample_error (const struct dt_sample *s, const double *time)
      * sum if neighbours are alike. */
     return m > 1 ? sqrt ((double)m / (2 * (double)(m - 1)) * square) / sum : m ? 1 : 0;
 }
+
+double dt_sample_half (const struct dt_sample *s, const double *time)
+{
+    size_t m = 0;
+
+    for (size_t i = 0; i < s->n; i++)
+        m += !s->call[i].certain;
+    return m < 2 ? dt_sample_error (s, time)
+                 : dt_sample_error (s, time) * dt_stats_t (0.005, (double)m - 1);
+}

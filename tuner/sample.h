@@ -28,5 +28,8 @@ void dt_sample_done (struct dt_sample *s);
 /* Relative standard error of sum (weight * time[n]), from differences of calls
  * that are neighbours in the order of work. */
 double dt_sample_error (const struct dt_sample *s, const double *time);
+/* Half of its interval (99%, by Student's t for as few calls as were drawn): what is
+ * stated of an estimate. */
+double dt_sample_half (const struct dt_sample *s, const double *time);
 
 #endif

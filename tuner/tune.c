@@ -170,7 +170,7 @@ static void estimate (const struct site *s, struct dt_tune_result *out)
     size_t at = 0;
 
     for (size_t k = 0; k < s->calls.n_traces; k++) {
-        double sum = 0, error = dt_sample_error (&s->calls.sample[k], s->mean_ns + at);
+        double sum = 0, error = dt_sample_half (&s->calls.sample[k], s->mean_ns + at);
 
         for (size_t i = 0; i < s->calls.sample[k].n; i++, at++)
             sum += s->calls.weight[at] * s->mean_ns[at];

@@ -81,7 +81,7 @@ struct dt_tune_result {
     double ratio, ratio_lo, ratio_hi; /* chosen over incumbent, with its interval */
     double worst_ratio;    /* the worst measured assignment over the chosen      */
     double trace_ns;       /* estimated sum over the trace, chosen               */
-    double sample_error;   /* relative standard error of that estimate           */
+    double sample_error;   /* of that estimate, relative: half of its interval (99%) */
     size_t n_legal, n_merged, n_measured; /* assignments; after merging; measured */
     size_t n_calls, n_sampled;            /* distinct calls of the trace; replayed */
     uint64_t n_measurements, n_recalled; /* the latter are among the former */
