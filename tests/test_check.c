@@ -159,6 +159,32 @@ START_TEST (check_refuses)
 END_TEST
 
 /* Any byte of a proof may be wrong: refused, or no assignment gains by it. */
+/* A proof by floats, of a domain that nobody tries out; and of another program. */
+START_TEST (check_floats)
+{
+    struct dt_solution *s = solved ("    k = 1 if call.m > 2 else 2\n"
+                                    "    require(call.t * 0.85 * k < 1.5e12, \"bounded\")\n"
+                                    "    return Choice(x=k, y=0)\n", 4, 1);
+    struct dt_graph *g = s->residual;
+    struct dt_err err = { "" };
+    uint32_t i;
+
+    ck_assert_uint_eq (s->n_assignments, 2);
+    ck_assert (s->verdict[0] == DT_PROVED && s->verdict[1] == DT_ILLEGAL);
+    ck_assert_msg (dt_check_proof (s, &err) == 0, "%s", err.text);
+    for (i = 0; i < g->n_nodes && g->node[i].imm != dt_op_bits (0.85); i++)
+        ;
+    ck_assert_uint_lt (i, g->n_nodes);
+    g->node[i].imm = dt_op_bits (1.4);
+    ck_assert_int_eq (dt_check_proof (s, &err), -DT_ECORRUPT);
+    g->node[i].imm = dt_op_bits (0.85);
+    ck_assert_int_eq (dt_check_proof (s, &err), 0);
+    g->node[find_op (g, DT_OP_FMUL)].op = DT_OP_FDIV;
+    ck_assert_int_eq (dt_check_proof (s, &err), -DT_ECORRUPT);
+    dt_solution_free (s);
+}
+END_TEST
+
 START_TEST (check_mutations)
 {
     struct dt_solution *s = solved (BODY, 64, 1);
@@ -437,6 +463,7 @@ int main (int argc, char **argv)
         goto run;
     }
     tcase_add_loop_test (tc, check_refuses, 0, KINDS);
+    tcase_add_test (tc, check_floats);
     tcase_add_test (tc, check_mutations);
     tcase_add_test (tc, check_nomem);
     tcase_add_test (tc, check_solve_nomem);
