@@ -12,10 +12,10 @@ GEMM = dict(pins={}, knobs={"pad_rows": 5}, points=13, dependent=[], claimed=LAY
 NORM = dict(pins={}, knobs={}, points=2, dependent=[], claimed=[], total=1, legal=1)
 
 
-def attention(legal):
-    return dict(pins={"choose.one_wg": 2, "choose.num_splits": 128, "choose.split_stride": 14},
+def attention(strides, legal):
+    return dict(pins={"choose.one_wg": 2, "choose.num_splits": 128, "choose.split_stride": strides},
                 knobs={"metadata_ahead": 2}, points=26, dependent=["num_splits", "one_wg", "split_stride"],
-                claimed=["block_m", "combine_splits"], total=7168, legal=legal)
+                claimed=["block_m", "combine_splits"], total=2 * 128 * strides * 2, legal=legal)
 
 
 def allreduce(legal):
@@ -31,13 +31,13 @@ MOE = dict(pins={"choose.row": 18, "choose.combine": 2, "point.fused_fill": 2}, 
 
 EXPECTED = {
     "llama-3.1-70b-tp4-h100-sglang": {
-        "attention/decoder": attention(2600),
+        "attention/decoder": attention(11, 2600),
         **{f"gemm/{site}": GEMM for site in ("qkv", "o", "gate-up", "down", "lm-head")},
         "allreduce/hidden": allreduce(40),
         "rowwise/norm": NORM,
     },
     "qwen3-30b-a3b-tp4-h100-sglang": {
-        "attention/decoder": attention(2976),
+        "attention/decoder": attention(10, 2976),
         **{f"gemm/{site}": GEMM for site in ("qkv", "o", "router", "lm-head")},
         "moe/experts": MOE,
         "allreduce/hidden": allreduce(55),
@@ -53,8 +53,8 @@ VLLM_MOE = dict(pins={"row_of.row_key": 18, "choose.naive": 2}, knobs={}, points
                 claimed=[], total=36, legal=18)
 
 
-def vllm_attention(legal):
-    return dict(attention(legal), points=29, claimed=["block_h", "block_m", "combine_splits"])
+def vllm_attention(strides, legal):
+    return dict(attention(strides, legal), points=29, claimed=["block_h", "block_m", "combine_splits"])
 
 
 def vllm_allreduce(backends, algorithms):
@@ -71,14 +71,14 @@ def vllm_norm(pinned):
 
 EXPECTED |= {
     "llama-3.1-70b-tp4-h100-vllm": {
-        "attention/decoder": vllm_attention(2600),
+        "attention/decoder": vllm_attention(11, 2600),
         **{f"gemm/{site}": VLLM_GEMM for site in ("qkv", "o", "gate-up", "down", "lm-head")},
         "allreduce/hidden": vllm_allreduce(3, 4),
         "rowwise/norm": vllm_norm(True),
         "rowwise/first-norm": vllm_norm(True),
     },
     "qwen3-30b-a3b-tp4-h100-vllm": {
-        "attention/decoder": vllm_attention(2976),
+        "attention/decoder": vllm_attention(10, 2976),
         **{f"gemm/{site}": VLLM_GEMM for site in ("qkv", "o", "router", "lm-head")},
         "moe/experts": VLLM_MOE,
         "allreduce/hidden": vllm_allreduce(2, 3),
