@@ -90,6 +90,9 @@ static void print_run (const struct dt_vm *vm)
     uint64_t t;
     int r = 0;
 
+    if (!regs)
+        return;
+    dt_vm_prepare (vm, regs);
     for (i = 0; i < dt_vm_inputs (vm); i++) {
         const struct dt_vm_input *input = dt_vm_input (vm, i);
 
@@ -100,7 +103,7 @@ static void print_run (const struct dt_vm *vm)
     }
     call = dt_vm_code (vm, &request);
     t = dt_time_raw_ns ();
-    for (i = 0; i < RUNS && regs; i++)
+    for (i = 0; i < RUNS; i++)
         r |= dt_vm_run (vm, regs, in, own, 1, out, own_out, &stop);
     t = dt_time_raw_ns () - t;
     printf ("\n%zu instructions a call, %zu a request, %zu registers\n", call, request,
@@ -122,7 +125,8 @@ static int bench (const struct dt_graph *g)
     printf ("%u values specialised\n\n", g->n_nodes);
     print_passes (g);
     if (dt_simplify (g, DT_PASS_ALL, NULL, 0, &n, NULL, &err) < 0
-        || dt_emit (n, &o, &blob, &err) < 0 || dt_vm_load (blob.data, blob.len, &vm, &err) < 0)
+        || dt_emit (n, &o, &blob, &err) < 0 || dt_vm_load (blob.data, blob.len, &vm, &err) < 0
+        || dt_vm_plan (vm, &err) < 0)
         return fail ("selector", &err);
     print_run (vm);
     dt_vm_free (vm);

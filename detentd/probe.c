@@ -136,6 +136,7 @@ int dt_probe_new (const struct dt_schema *schema, const struct dt_vm *vm, uint64
         r = dt_err_nomem (reterr);
         goto fail;
     }
+    dt_vm_prepare (vm, p->regs);
     for (size_t f = 0; f < schema->n_fields; f++) {
         find_candidates (p, f);
         if (p->field[f].n == 0) {

@@ -232,7 +232,8 @@ static int load_vm (struct verify *v, struct dt_handle_site *s, const ProtobufCB
     have = dt_digest_of (DETENT_DIGEST_SELECTOR, blob->data, blob->len);
     if (!dt_digest_equal (&have, &want))
         return BAD (v, "its bytes are not those of the tuple's digest");
-    if ((r = dt_vm_load (blob->data, blob->len, &s->vm[variant], v->err)) < 0)
+    if ((r = dt_vm_load (blob->data, blob->len, &s->vm[variant], v->err)) < 0
+        || (r = dt_vm_plan (s->vm[variant], v->err)) < 0)
         return r;
     vm = s->vm[variant];
     if (strcmp (dt_vm_family (vm), s->family) || strcmp (dt_vm_site (vm), s->site)

@@ -5,6 +5,7 @@ libdtvm_la_SOURCES = \
 	selir/op_float.c \
 	selir/vm.c selir/vm.h selir/vm_int.h \
 	selir/vm_load.c \
+	selir/vm_plan.c \
 	selir/vm_text.c
 libdtvm_la_LIBADD = libdtbase.la
 

@@ -52,11 +52,26 @@ static double floor_mod (double a, double b)
     return (b < 0) != (m < 0) ? m + b : m;
 }
 
-/* CPython's float_divmod, step by step: its roundings are part of the result. */
+#define TWO52 0x1p52 /* doubles below have a fraction, and fit an int */
+
+/* floor, without a call; -0.0 stays so. */
+static double floor_small (double v)
+{
+    double whole = (double)(int64_t)v;
+
+    return copysign (whole > v ? whole - 1.0 : whole, v);
+}
+
+/* CPython's float_divmod, step by step: its roundings are part of the result.  By 1 all
+ * of them are exact; that is how ceil is written. */
 static double floor_div (double a, double b)
 {
-    double m = fmod (a, b), div = (a - m) / b, whole;
+    double m, div, whole;
 
+    if (b == 1.0 && fabs (a) < TWO52)
+        return floor_small (a);
+    m = fmod (a, b);
+    div = (a - m) / b;
     if (m != 0 && (b < 0) != (m < 0))
         div -= 1.0;
     if (div == 0)

@@ -39,21 +39,26 @@ static int of_request (struct dt_vm_stop *stop, size_t request, int r)
     return r;
 }
 
-/* Inputs of the call into their registers, and all requests' against their domains. */
+/* Inputs of the call into their registers. */
 static int take_inputs (const struct dt_vm *vm, int64_t *regs, const int64_t *in,
-                        const int64_t *own, size_t n_requests, struct dt_vm_stop *stop)
+                        struct dt_vm_stop *stop)
 {
-    size_t i, q;
-
-    for (i = 0; i < vm->n_inputs; i++) {
+    for (size_t i = 0; i < vm->n_inputs; i++) {
         if (vm->input[i].klass == DT_VM_OWN)
             continue;
         if (!in_domain (&vm->input[i], *in))
             return outside (stop, i, *in);
         regs[i] = *in++;
     }
-    for (q = 0; vm->n_own > 0 && q < n_requests; q++) {
-        for (i = 0; i < vm->n_inputs; i++) {
+    return 0;
+}
+
+/* All requests' inputs against their domains. */
+static int check_own (const struct dt_vm *vm, const int64_t *own, size_t n_requests,
+                      struct dt_vm_stop *stop)
+{
+    for (size_t q = 0; vm->n_own > 0 && q < n_requests; q++) {
+        for (size_t i = 0; i < vm->n_inputs; i++) {
             if (vm->input[i].klass != DT_VM_OWN)
                 continue;
             if (!in_domain (&vm->input[i], *own))
@@ -62,6 +67,28 @@ static int take_inputs (const struct dt_vm *vm, int64_t *regs, const int64_t *in
         }
     }
     return 0;
+}
+
+/* The largest of each input that is a request's into its register: 1 if all lie in
+ * their domains.  Where the vm goes by_largest, domains have no gaps. */
+static int take_largest (const struct dt_vm *vm, int64_t *regs, const int64_t *own,
+                         size_t n_requests)
+{
+    for (size_t i = 0, k = 0; i < vm->n_inputs; i++) {
+        int64_t least = INT64_MAX, most = INT64_MIN;
+
+        if (vm->input[i].klass != DT_VM_OWN)
+            continue;
+        for (const int64_t *v = own + k; v < own + n_requests * vm->n_own; v += vm->n_own) {
+            least = *v < least ? *v : least;
+            most = *v > most ? *v : most;
+        }
+        if (n_requests > 0 && (least < vm->input[i].lo || most > vm->input[i].hi))
+            return 0;
+        regs[i] = most;
+        k++;
+    }
+    return 1;
 }
 
 static void take_own (const struct dt_vm *vm, int64_t *regs, const int64_t *own, size_t request)
@@ -163,6 +190,13 @@ static int exec (const struct dt_insn *i, int64_t *r, struct dt_vm_stop *stop)
         case DT_OP_FMUL:
             r[i->dst] = dt_op_bits (dt_op_double (r[i->a]) * dt_op_double (r[i->b]));
             break;
+        case DT_OP_FDIV:
+            if (dt_op_double (r[i->b]) == 0)
+                goto partial;
+            r[i->dst] = dt_op_bits (dt_op_double (r[i->a]) / dt_op_double (r[i->b]));
+            break;
+        case DT_OP_FNEG: r[i->dst] = dt_op_bits (-dt_op_double (r[i->a])); break;
+        case DT_OP_F32: r[i->dst] = dt_op_bits ((float)dt_op_double (r[i->a])); break;
         case DT_OP_FLT: r[i->dst] = dt_op_double (r[i->a]) < dt_op_double (r[i->b]); break;
         case DT_OP_FLE: r[i->dst] = dt_op_double (r[i->a]) <= dt_op_double (r[i->b]); break;
         case DT_OP_ITOF: r[i->dst] = dt_op_bits ((double)r[i->a]); break;
@@ -180,29 +214,111 @@ static int exec (const struct dt_insn *i, int64_t *r, struct dt_vm_stop *stop)
     }
 }
 
-int dt_vm_run (const struct dt_vm *vm, int64_t *regs, const int64_t *in, const int64_t *own,
-               size_t n_requests, int64_t *out, int64_t *own_out, struct dt_vm_stop *stop)
+/* --- the memo ------------------------------------------------------------------ */
+
+static int64_t *memo_slot (const struct dt_vm *vm, int64_t *regs)
 {
-    size_t i, q;
+    static const uint64_t factor[DT_VM_MEMO_KEYS] /* odd, of no pattern */
+        = { 0x9e3779b97f4a7c15u, 0xc2b2ae3d27d4eb4fu, 0x165667b19e3779f9u };
+    const struct dt_vm_memo *m = &vm->memo;
+    uint64_t h = 0;
+
+    for (size_t k = 0; k < m->n_keys; k++)
+        h += ((uint64_t)regs[m->key[k]] ^ (uint64_t)regs[m->key[k]] >> 32) * factor[k];
+    return regs + vm->registers + (h >> (64 - DT_VM_MEMO_BITS)) * m->width;
+}
+
+static int memo_has (const struct dt_vm_memo *m, const int64_t *regs, const int64_t *slot)
+{
+    if (!slot[0])
+        return 0;
+    for (size_t k = 0; k < m->n_keys; k++)
+        if (slot[1 + k] != regs[m->key[k]])
+            return 0;
+    return 1;
+}
+
+static int run_memo (const struct dt_vm *vm, int64_t *regs, struct dt_vm_stop *stop)
+{
+    const struct dt_vm_memo *m = &vm->memo;
+    int64_t *slot = memo_slot (vm, regs), *result = slot + 1 + m->n_keys;
+    size_t k;
     int r;
 
-    if ((r = take_inputs (vm, regs, in, own, n_requests, stop)) < 0)
+    if (memo_has (m, regs, slot)) {
+        for (k = 0; k < m->n_results; k++)
+            regs[m->result[k]] = result[k];
+        return 0;
+    }
+    if ((r = exec (vm->step[1], regs, stop)) < 0)
         return r;
-    memcpy (regs + vm->n_inputs, vm->constant, vm->n_constants * sizeof *regs);
-    if ((r = exec (vm->part[0], regs, stop)) < 0)
+    slot[0] = 1;
+    for (k = 0; k < m->n_keys; k++)
+        slot[1 + k] = regs[m->key[k]];
+    for (k = 0; k < m->n_results; k++)
+        result[k] = regs[m->result[k]];
+    return 0;
+}
+
+/* ------------------------------------------------------------------------------------ */
+
+size_t dt_vm_registers (const struct dt_vm *vm)
+{
+    return vm->registers + (vm->memo.n_keys ? DT_VM_MEMO_SLOTS * vm->memo.width : 0);
+}
+
+void dt_vm_prepare (const struct dt_vm *vm, int64_t *regs)
+{
+    memset (regs, 0, dt_vm_registers (vm) * sizeof *regs);
+    if (vm->n_constants > 0)
+        memcpy (regs + vm->n_inputs, vm->constant, vm->n_constants * sizeof *regs);
+}
+
+static int run_call (const struct dt_vm *vm, int64_t *regs, struct dt_vm_stop *stop)
+{
+    int r;
+
+    if ((r = exec (vm->step[0], regs, stop)) < 0 || vm->memo.n_keys == 0)
         return r;
-    for (i = 0; i < vm->n_outputs; i++)
-        if (!vm->output[i].own)
-            out[i] = regs[vm->output_reg[i]];
+    if ((r = run_memo (vm, regs, stop)) < 0)
+        return r;
+    return exec (vm->step[2], regs, stop);
+}
+
+static int run_requests (const struct dt_vm *vm, int64_t *regs, const int64_t *own,
+                         size_t n_requests, int64_t *own_out, struct dt_vm_stop *stop)
+{
+    int r;
+
     if (!own_out && vm->n_part[1] == 0)
         return 0;
-    for (q = 0; q < n_requests; q++) {
+    for (size_t q = 0; q < n_requests; q++) {
         take_own (vm, regs, own, q);
         if ((r = exec (vm->part[1], regs, stop)) < 0)
             return of_request (stop, q, r);
-        for (i = 0; own_out && i < vm->n_outputs; i++)
+        for (size_t i = 0; own_out && i < vm->n_outputs; i++)
             if (vm->output[i].own)
                 own_out[q * vm->n_outputs + i] = regs[vm->output_reg[i]];
     }
     return 0;
+}
+
+int dt_vm_run (const struct dt_vm *vm, int64_t *regs, const int64_t *in, const int64_t *own,
+               size_t n_requests, int64_t *out, int64_t *own_out, struct dt_vm_stop *stop)
+{
+    int r, largest;
+
+    if ((r = take_inputs (vm, regs, in, stop)) < 0)
+        return r;
+    largest = vm->by_largest && take_largest (vm, regs, own, n_requests);
+    if (!largest && (r = check_own (vm, own, n_requests, stop)) < 0)
+        return r;
+    if ((r = run_call (vm, regs, stop)) < 0)
+        return r;
+    for (size_t i = 0; i < vm->n_outputs; i++)
+        if (!vm->output[i].own)
+            out[i] = regs[vm->output_reg[i]];
+    if (largest && (n_requests == 0 || exec (vm->part[1], regs, stop) == 0))
+        return 0;
+    return run_requests (vm, regs, own, n_requests, own_out, stop); /* which one it is */
 }

@@ -65,6 +65,12 @@ struct dt_vm; /* immutable after loading; shared by threads */
 int dt_vm_load (const void *blob, size_t len, struct dt_vm **ret, struct dt_err *reterr);
 struct dt_vm *dt_vm_free (struct dt_vm *vm);
 
+/* Look for what makes runs short: a memo for the code that few values decide, and
+ * conditions that need only the largest of the requests.  Gives the same results and
+ * the same stops; costs about 0.5 us an instruction.  Before any dt_vm_prepare.
+ * -ENOMEM */
+int dt_vm_plan (struct dt_vm *vm, struct dt_err *reterr);
+
 enum dt_vm_class {
     DT_VM_RUNTIME = 1, DT_VM_UNPINNABLE = 2, DT_VM_OWN = 3, DT_VM_PIN = 4, DT_VM_KNOB = 5
 };
@@ -113,10 +119,14 @@ const char *dt_vm_site (const struct dt_vm *vm);
 const char *dt_vm_variant (const struct dt_vm *vm);
 const char *dt_vm_enum (const struct dt_vm *vm, int64_t member); /* NULL if none */
 struct dt_digest dt_vm_digest (const struct dt_vm *vm); /* domain "selector" */
+/* Words of memory that runs of the vm need, its registers first. */
 size_t dt_vm_registers (const struct dt_vm *vm);
 
 /* Instructions of the call's part and of the request's part. */
 size_t dt_vm_code (const struct dt_vm *vm, size_t *ret_request);
+/* 1: no output is a request's, and what holds for the largest of a request's inputs
+ * holds for all (dt_vm_plan), so that a run costs little more for many requests. */
+int dt_vm_by_largest (const struct dt_vm *vm);
 size_t dt_vm_tables (const struct dt_vm *vm);
 const struct dt_vm_table *dt_vm_table (const struct dt_vm *vm, size_t i);
 
@@ -130,8 +140,12 @@ struct dt_vm_stop {
     size_t request;     /* which request, if of_request                   */
 };
 
+/* Make memory ready for runs of this vm.  Once is enough: runs keep in it what the
+ * next one need not compute again. */
+void dt_vm_prepare (const struct dt_vm *vm, int64_t *regs);
+
 /* Run.  Allocates nothing and takes no lock.
- *   regs      [dt_vm_registers (vm)] scratch, of the calling thread
+ *   regs      [dt_vm_registers (vm)] prepared, of the calling thread
  *   in        [inputs that are not own], in the blob's order
  *   own       [n_requests * own inputs], row-major, in the blob's order
  *   out       [outputs]: out[i] of each output that is not own; others untouched

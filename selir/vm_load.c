@@ -478,6 +478,7 @@ static int load_all (struct load *l)
     vm->constant = constant;
     if ((r = load_code (l)) < 0 || (r = load_outputs (l)) < 0)
         return r;
+    vm->step[0] = vm->part[0];
     return load_tables (l);
 }
 

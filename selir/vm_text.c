@@ -7,8 +7,8 @@
 
 size_t dt_vm_inputs (const struct dt_vm *vm) { return vm->n_inputs; }
 size_t dt_vm_outputs (const struct dt_vm *vm) { return vm->n_outputs; }
+int dt_vm_by_largest (const struct dt_vm *vm) { return vm->by_largest; }
 size_t dt_vm_tables (const struct dt_vm *vm) { return vm->n_tables; }
-size_t dt_vm_registers (const struct dt_vm *vm) { return vm->registers; }
 const char *dt_vm_family (const struct dt_vm *vm) { return vm->family; }
 const char *dt_vm_site (const struct dt_vm *vm) { return vm->site; }
 const char *dt_vm_variant (const struct dt_vm *vm) { return vm->variant; }

@@ -36,6 +36,10 @@ static int tally_init (struct tally *t, const struct dt_solution *s, struct dt_e
     *t = (struct tally){ .s = s };
     if ((r = dt_vm_load (s->pins.data, s->pins.len, &t->vm, reterr)) < 0)
         return r;
+    if ((r = dt_vm_plan (t->vm, reterr)) < 0) {
+        tally_done (t);
+        return r;
+    }
     for (i = 0; i < dt_vm_inputs (t->vm); i++)
         *(dt_vm_input (t->vm, i)->klass == DT_VM_OWN ? &t->n_own : &t->n_in) += 1;
     t->regs = dt_calloc (dt_vm_registers (t->vm), sizeof *t->regs);
@@ -43,8 +47,10 @@ static int tally_init (struct tally *t, const struct dt_solution *s, struct dt_e
     t->pin = dt_calloc (s->n_pins, sizeof *t->pin);
     t->knob = dt_calloc (s->n_knobs, sizeof *t->knob);
     t->weight = dt_calloc (s->n_assignments, sizeof *t->weight);
-    if (t->regs && t->out && t->pin && t->knob && t->weight)
+    if (t->regs && t->out && t->pin && t->knob && t->weight) {
+        dt_vm_prepare (t->vm, t->regs);
         return 0;
+    }
     tally_done (t);
     return dt_err_nomem (reterr);
 }

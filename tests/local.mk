@@ -56,7 +56,7 @@ lengths:
 .PHONY: lengths
 # selir/, after the front end: graph, range, simplify, emit, vm
 if HAVE_CHECK
-selir_back_tests = tests/test_op tests/test_graph tests/test_vm tests/test_range tests/test_simplify
+selir_back_tests = tests/test_op tests/test_graph tests/test_vm tests/test_vm_plan tests/test_range tests/test_simplify
 check_PROGRAMS += $(selir_back_tests)
 TESTS += $(selir_back_tests)
 tests_test_op_SOURCES = tests/test_op.c
@@ -68,6 +68,9 @@ tests_test_graph_LDADD = libdtselir.la $(CHECK_LIBS)
 tests_test_vm_SOURCES = tests/test_vm.c tests/graph_random.h
 tests_test_vm_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 tests_test_vm_LDADD = libdtselir.la $(CHECK_LIBS)
+tests_test_vm_plan_SOURCES = tests/test_vm_plan.c
+tests_test_vm_plan_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
+tests_test_vm_plan_LDADD = libdtselir.la $(CHECK_LIBS)
 tests_test_range_SOURCES = tests/test_range.c tests/graph_random.h
 tests_test_range_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 tests_test_range_LDADD = libdtsolver.la libdtselir.la $(CHECK_LIBS)

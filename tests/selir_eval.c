@@ -150,24 +150,40 @@ static void show (const struct dt_graph *g, const struct dt_point *p, int64_t v,
 
 /* --- the vm -------------------------------------------------------------------- */
 
-static struct dt_vm *machine (const struct dt_graph *g, unsigned passes)
+/* A vm with the memory that its runs share, as an engine has it. */
+struct machine {
+    struct dt_vm *vm;
+    int64_t *regs;
+};
+
+static void machine_done (struct machine *m)
+{
+    dt_vm_free (m->vm);
+    dt_free (m->regs);
+    *m = (struct machine){ NULL };
+}
+
+static struct machine machine (const struct dt_graph *g, unsigned passes)
 {
     const struct dt_emit_options options = { .site = "", .variant = "stock" };
     struct dt_graph *simple = NULL;
     struct dt_buf blob = { 0 };
-    struct dt_vm *vm = NULL;
+    struct machine m = { NULL };
     struct dt_err err = { "" };
     uint32_t *map = NULL;
 
     if (dt_simplify (g, passes, NULL, 1, &simple, &map, &err) < 0 || dt_emit (simple, &options, &blob, &err) < 0
-        || dt_vm_load (blob.data, blob.len, &vm, &err) < 0) {
+        || dt_vm_load (blob.data, blob.len, &m.vm, &err) < 0
+        || dt_vm_plan (m.vm, &err) < 0
+        || !(m.regs = dt_calloc (dt_vm_registers (m.vm) + 1, sizeof *m.regs))) {
         fprintf (stderr, "%s\n", err.text);
         abort ();
     }
+    dt_vm_prepare (m.vm, m.regs);
     dt_free (map);
     dt_graph_free (simple);
     dt_buf_done (&blob);
-    return vm;
+    return m;
 }
 
 static int64_t vm_value (const struct dt_vm *vm, const struct dt_graph *g, const struct dt_vm_input *in, const char *line)
@@ -189,10 +205,10 @@ static int64_t vm_value (const struct dt_vm *vm, const struct dt_graph *g, const
 }
 
 /* Run; returns 0 and the outputs' texts in `got`, or "LINE NAME" of the stop. */
-static int vm_run (const struct dt_vm *vm, const struct dt_graph *g, const char *line, char *got, size_t size)
+static int vm_run (const struct machine *m, const struct dt_graph *g, const char *line, char *got, size_t size)
 {
+    const struct dt_vm *vm = m->vm;
     int64_t in[DT_VM_MAX_INPUTS], own[DT_VM_MAX_INPUTS], out[DT_VM_MAX_OUTPUTS], own_out[DT_VM_MAX_OUTPUTS], v;
-    int64_t *regs = dt_calloc (dt_vm_registers (vm) + 1, sizeof *regs);
     size_t i, n_in = 0, n_own = 0, n = 0;
     struct dt_vm_stop stop;
     struct dt_err err;
@@ -206,8 +222,7 @@ static int vm_run (const struct dt_vm *vm, const struct dt_graph *g, const char 
         else
             in[n_in++] = v;
     }
-    r = dt_vm_run (vm, regs, in, own, 1, out, own_out, &stop);
-    dt_free (regs);
+    r = dt_vm_run (vm, m->regs, in, own, 1, out, own_out, &stop);
     if (r < 0) {
         dt_vm_describe (vm, &stop, &err);
         sscanf (err.text, "program.py:%u", &at);
@@ -232,12 +247,12 @@ static int vm_run (const struct dt_vm *vm, const struct dt_graph *g, const char 
 }
 
 /* The vm of one mask against the graph: 1 and a line if they differ. */
-static int differs (const struct dt_graph *g, const struct dt_vm *vm, int i, const char *line, int64_t *v,
+static int differs (const struct dt_graph *g, const struct machine *m, int i, const char *line, int64_t *v,
                     const struct outcome *meaning, const char *want)
 {
     struct outcome o = { .seq = UINT64_MAX };
     char got[4096];
-    int r = vm_run (vm, g, line, got, sizeof got);
+    int r = vm_run (m, g, line, got, sizeof got);
 
     if (r == 0 && meaning->seq == UINT64_MAX && strcmp (want, got) == 0)
         return 0;
@@ -249,7 +264,7 @@ static int differs (const struct dt_graph *g, const struct dt_vm *vm, int i, con
     return 1;
 }
 
-static void run (const struct dt_graph *g, struct dt_vm *const *vm, const char *line)
+static void run (const struct dt_graph *g, const struct machine *vm, const char *line)
 {
     struct outcome o = { .seq = UINT64_MAX };
     int64_t *v = dt_calloc (g->n_nodes + 1, sizeof *v);
@@ -263,7 +278,7 @@ static void run (const struct dt_graph *g, struct dt_vm *const *vm, const char *
     for (i = 0; o.seq == UINT64_MAX && i < g->n_points; i++)
         show (g, &g->point[i], v[g->point[i].node], want, sizeof want);
     for (k = 0; k < N_MASKS; k++)
-        if (differs (g, vm[k], k, line, v, &o, want))
+        if (differs (g, &vm[k], k, line, v, &o, want))
             break;
     if (k == N_MASKS && o.seq != UINT64_MAX)
         printf ("%s %s %u\n", o.what, o.name, g->span[o.span].line);
@@ -321,7 +336,7 @@ int main (void)
     struct dt_fact fact[MAX_FACTS];
     size_t n_facts = 0;
     struct dt_source source[MAX_FILES] = { { .name = "program.py" } };
-    struct dt_vm *vm[N_MASKS] = { NULL };
+    struct machine vm[N_MASKS] = { { NULL } };
     struct dt_graph *g = NULL;
     size_t n = 1, len;
     int k;
@@ -338,8 +353,9 @@ int main (void)
             dt_graph_free (g);
             g = load (source, n, fact, n_facts);
             for (k = 0; k < N_MASKS; k++) {
-                dt_vm_free (vm[k]);
-                vm[k] = g ? machine (g, mask (k)) : NULL;
+                machine_done (&vm[k]);
+                if (g)
+                    vm[k] = machine (g, mask (k));
             }
             for (; n > 0; n--)
                 dt_free ((char *)(uintptr_t)source[n - 1].text);
@@ -351,7 +367,7 @@ int main (void)
             printf ("none\n");
     }
     for (k = 0; k < N_MASKS; k++)
-        dt_vm_free (vm[k]);
+        machine_done (&vm[k]);
     dt_graph_free (g);
     return 0;
 }

@@ -98,6 +98,7 @@ static void check (const struct dt_vm *vm, select_f *f, const int64_t *in, const
     int r, x;
 
     regs = dt_calloc (dt_vm_registers (vm) + 1, sizeof *regs);
+    dt_vm_prepare (vm, regs);
     r = dt_vm_run (vm, regs, in, own, n_requests, out[0], own_out[0], &want);
     x = f (in, own, n_requests, out[1], own_out[1], &stop);
     dt_free (regs);
@@ -216,6 +217,7 @@ static void by_hand_init (struct by_hand *h)
     h->where[0] = "f.py:7:3";
     h->vm = (struct dt_vm){ .family = "f", .site = "s", .variant = "stock", .input = h->input,
                             .n_inputs = 3, .part = { h->insn[0], h->insn[1] },
+                            .step = { h->insn[0] },
                             .output = h->output, .output_reg = h->reg, .where = h->where,
                             .n_where = 1, .registers = 3, .constant = h->none };
     h->insn[1][0].op = DT_VM_END;

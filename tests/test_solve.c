@@ -402,10 +402,13 @@ START_TEST (attention_selectors)
     ck_assert (dt_vm_output (pinned, 0)->binding && !dt_vm_output (pinned, 2)->binding
                && dt_vm_output (pinned, 2)->claim && dt_vm_output (pinned, 3)->own);
     ck_assert_uint_le (dt_vm_registers (stock), DT_ARRAY_SIZE (regs));
+    ck_assert_uint_le (dt_vm_registers (pinned), DT_ARRAY_SIZE (regs));
     for (i = 0; i < 2; i++) {
+        dt_vm_prepare (pinned, regs);
         ck_assert_int_eq (dt_vm_run (pinned, regs, in[i], own, 1, out, own_out, &stop), 0);
         ck_assert_int_eq (out[0], 64);
         ck_assert_int_eq (out[1], 512);
+        dt_vm_prepare (stock, regs);
         ck_assert_int_eq (dt_vm_run (stock, regs, in[i], own, 1, out, own_out, &stop), 0);
         seen[i] = out[0];
     }
@@ -861,6 +864,7 @@ static int run_vm (const struct dt_vm *vm, const struct env *e, int64_t *regs, i
     for (i = 0; i < RANDOM_INPUTS; i++)
         if (i != 2)
             in[k++] = e->input[i];
+    dt_vm_prepare (vm, regs);
     if (dt_vm_run (vm, regs, in, own, 1, out, own_out, &stop) < 0)
         return 0;
     for (i = 0; i < dt_vm_outputs (vm); i++)

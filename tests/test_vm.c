@@ -25,6 +25,8 @@ static struct dt_vm *load (const struct dt_buf *b)
     int r = dt_vm_load (b->data, b->len, &vm, &err);
 
     ck_assert_msg (r == 0, "load: %d %s", r, err.text);
+    r = dt_vm_plan (vm, &err);
+    ck_assert_msg (r == 0, "plan: %d %s", r, err.text);
     return vm;
 }
 
@@ -76,10 +78,9 @@ struct ran {
 static void run_env (const struct dt_graph *g, const struct dt_vm *vm, const struct env *e,
                      struct ran *ran)
 {
-    int64_t regs[2000], in[16], own[4];
+    int64_t *regs = dt_calloc (dt_vm_registers (vm), sizeof *regs), in[16], own[4];
     size_t i, n_in = 0, n_own = 0;
 
-    MUST (dt_vm_registers (vm) <= 2000, "too many registers");
     for (i = 0; i < dt_vm_inputs (vm); i++) {
         const struct dt_vm_input *input = dt_vm_input (vm, i);
 
@@ -88,8 +89,10 @@ static void run_env (const struct dt_graph *g, const struct dt_vm *vm, const str
         else
             in[n_in++] = value_of (g, input, e);
     }
-    memset (regs, 0x5a, sizeof regs);
+    memset (regs, 0x5a, dt_vm_registers (vm) * sizeof *regs);
+    dt_vm_prepare (vm, regs);
     ran->r = dt_vm_run (vm, regs, in, own, 1, ran->out, ran->own_out, &ran->stop);
+    dt_free (regs);
 }
 
 static void check_env (const struct dt_graph *g, const struct dt_vm *vm, const struct env *e,
@@ -263,9 +266,10 @@ START_TEST (run_case)
     struct dt_err err = { "" };
     int64_t regs[64], out[2] = { -1, -1 }, own_out[6];
     size_t i;
-    int r = dt_vm_run (vm, regs, runs[_i].in, runs[_i].own, runs[_i].requests, out, own_out,
-                       &stop);
+    int r;
 
+    dt_vm_prepare (vm, regs);
+    r = dt_vm_run (vm, regs, runs[_i].in, runs[_i].own, runs[_i].requests, out, own_out, &stop);
     if (runs[_i].want) {
         ck_assert_int_lt (r, 0);
         ck_assert_int_eq (dt_vm_describe (vm, &stop, &err), r);
@@ -311,7 +315,10 @@ START_TEST (edges)
     for (i = 0; i < n_edges * n_edges; i++) {
         int64_t x[2] = { edge[i % n_edges], edge[i / n_edges] }, regs[8], out = 0, want;
         enum dt_fault f = dt_op_eval (n.op, x[0], x[1], 0, &want);
-        int r = dt_vm_run (vm, regs, x, NULL, 0, &out, NULL, &stop);
+        int r;
+
+        dt_vm_prepare (vm, regs);
+        r = dt_vm_run (vm, regs, x, NULL, 0, &out, NULL, &stop);
 
         MUST (f ? r == -DT_EEVAL && stop.fault == f : r == 0 && out == want,
               "%s (%lld, %lld) is %lld", dt_op_text (n.op), (long long)x[0], (long long)x[1],
@@ -338,6 +345,7 @@ static int try_blob (const uint8_t *data, size_t len)
 
     if (dt_vm_load (data, len, &vm, &err) < 0)
         return 0;
+    MUST (dt_vm_plan (vm, &err) == 0, "%s", err.text);
     for (i = 0; i < dt_vm_inputs (vm); i++) {
         const struct dt_vm_input *input = dt_vm_input (vm, i);
 
@@ -347,7 +355,8 @@ static int try_blob (const uint8_t *data, size_t len)
             in[n_in++] = input->lo;
     }
     memcpy (own + n_own, own, n_own * sizeof *own);
-    regs = dt_calloc (dt_vm_registers (vm), sizeof *regs);
+    regs = dt_calloc (dt_vm_registers (vm) + 1, sizeof *regs);
+    dt_vm_prepare (vm, regs);
     if (dt_vm_run (vm, regs, in, own, 2, out, own_out, &stop) < 0)
         MUST (dt_vm_describe (vm, &stop, &err) < 0, "described as no stop");
     dt_vm_disassemble (vm, &text);

@@ -80,6 +80,8 @@ static int selector_init (const struct dt_cover *c, size_t assignment, struct se
 
     if ((r = dt_solution_selector (c->solution, assignment, &blob, reterr)) == 0)
         r = dt_vm_load (blob.data, blob.len, &s->vm, reterr);
+    if (r == 0)
+        r = dt_vm_plan (s->vm, reterr);
     dt_buf_done (&blob);
     if (r < 0 || (r = dt_inputs_map (s->vm, c->at[0].site->schema, &s->map, reterr)) < 0)
         return r;
@@ -94,6 +96,7 @@ static int selector_init (const struct dt_cover *c, size_t assignment, struct se
     s->same = dt_calloc (c->n_at, sizeof *s->same);
     if (!s->regs || !s->in || !s->own || !s->out || !s->own_out || !s->key || !s->variant || !s->same)
         return dt_err_nomem (reterr);
+    dt_vm_prepare (s->vm, s->regs);
     return 0;
 }
 

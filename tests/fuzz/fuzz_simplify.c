@@ -72,6 +72,7 @@ static void run (const struct dt_vm *vm, uint64_t pick, struct ran *ran)
     for (i = 0; i < dt_vm_inputs (vm); i++)
         in[i] = value_of (dt_vm_input (vm, i), pick);
     ran->err.text[0] = '\0';
+    dt_vm_prepare (vm, regs);
     ran->r = dt_vm_run (vm, regs, in, NULL, 0, ran->out, NULL, &stop);
     if (ran->r < 0)
         dt_vm_describe (vm, &stop, &ran->err);

@@ -44,9 +44,12 @@ int LLVMFuzzerTestOneInput (const uint8_t *data, size_t n)
 
     if (dt_vm_load (data, n, &vm, NULL) < 0)
         return 0;
+    if (dt_vm_plan (vm, NULL) < 0)
+        abort ();
     regs = calloc (dt_vm_registers (vm) + 1, sizeof *regs);
     if (!regs)
         abort ();
+    dt_vm_prepare (vm, regs);
     for (turn = 0; turn < 16; turn++)
         run (vm, regs, turn);
     dt_vm_disassemble (vm, &text);
