@@ -17,7 +17,8 @@ bench_selir_LDADD = libdtselir.la
 # solver
 if HAVE_CHECK
 noinst_PROGRAMS += bench/solver
-bench_solver_SOURCES = bench/solver.c bench/solver_select.c bench/solver_select.h $(detent_rig)
+bench_solver_SOURCES = bench/solver.c bench/solver_select.c bench/solver_select.h \
+    bench/sources.c bench/sources.h $(detent_rig)
 bench_solver_CFLAGS = $(detent_rig_cflags)
 bench_solver_LDADD = libdtsolver.la libdttrace.la $(detent_rig_libs)
 endif
@@ -25,7 +26,7 @@ EXTRA_DIST += bench/solver.py
 
 # solver: what each pass is worth
 noinst_PROGRAMS += bench/solver-ablation
-bench_solver_ablation_SOURCES = bench/solver_ablation.c
+bench_solver_ablation_SOURCES = bench/solver_ablation.c bench/sources.c bench/sources.h
 bench_solver_ablation_LDADD = libdtsolver.la
 
 # tuner

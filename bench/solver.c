@@ -1,22 +1,28 @@
-/* bench/solver.c - times of a deployment's first site: cold solve, hit, repin, codec
- * and proof; then selections through libdetent (solver_select.c), and CPython running
- * the same program.
- * usage: bench/solver TOP [ROUNDS]   TOP: the source tree (deployments/host-small) */
+/* bench/solver.c - times of a deployment's attention: cold solve and its memory, hit,
+ * repin, codec and proof; then selections through libdetent (solver_select.c), and
+ * CPython running the same program.
+ * usage: bench/solver TOP [ROUNDS [DEPLOYMENT FOLDER]...]
+ *   TOP: the source tree.  Without DEPLOYMENT (a name in deployments/) and FOLDER (in
+ *   programs/): host-small, and SGLang's two */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/time.h"
 #include "bench/solver_select.h"
+#include "bench/sources.h"
 #include "solver/check.h"
 #include "solver/site.h"
 
 struct bench {
-    struct dt_deployment *d;
-    struct dt_source source;
+    struct bench_sources files; /* the program first */
+    unsigned n_threads;
     struct dt_solution *s;
     struct dt_canon encoded;
     struct dt_buf selector;
@@ -24,20 +30,15 @@ struct bench {
     size_t legal; /* an assignment */
 };
 
-static int die (const struct dt_err *err)
-{
-    fprintf (stderr, "bench/solver: %s\n", err->text);
-    exit (EXIT_FAILURE);
-}
-
 static void solve (struct bench *b)
 {
-    static const struct dt_site_options options;
+    struct dt_site_options options = { .n_threads = b->n_threads };
     struct dt_err err = { "" };
 
     b->s = dt_solution_free (b->s);
-    if (dt_site_solve (b->d, 0, &b->source, 1, &options, &b->s, NULL, &err) < 0)
-        die (&err);
+    if (dt_site_solve (b->files.d, 0, b->files.source, b->files.n_sources, &options, &b->s, NULL,
+                       &err) < 0)
+        bench_die (err.text);
 }
 
 static void repin (struct bench *b)
@@ -46,20 +47,16 @@ static void repin (struct bench *b)
 
     b->selector.len = 0;
     if (dt_solution_selector (b->s, b->legal, &b->selector, &err) < 0)
-        die (&err);
+        bench_die (err.text);
 }
 
 static void encode (struct bench *b)
 {
-    struct dt_err err = { "" };
-
     dt_canon_done (&b->encoded);
     dt_canon_init (&b->encoded);
     dt_solution_encode (b->s, &b->encoded);
-    if (dt_canon_finish (&b->encoded) < 0) {
-        dt_err_nomem (&err);
-        die (&err);
-    }
+    if (dt_canon_finish (&b->encoded) < 0)
+        bench_die ("out of memory");
 }
 
 static void decode (struct bench *b)
@@ -70,7 +67,7 @@ static void decode (struct bench *b)
 
     if (dt_canon_check (b->encoded.buf.data, b->encoded.buf.len, &v, &err) < 0
         || dt_solution_decode (v, &s, &err) < 0)
-        die (&err);
+        bench_die (err.text);
     dt_solution_free (s);
 }
 
@@ -82,8 +79,8 @@ static void hit (struct bench *b)
     struct dt_digest key, is;
     struct dt_err err = { "" };
 
-    if (dt_site_key (b->d, 0, &b->source, 1, &options, &key, &err) < 0)
-        die (&err);
+    if (dt_site_key (b->files.d, 0, b->files.source, b->files.n_sources, &options, &key, &err) < 0)
+        bench_die (err.text);
     is = dt_digest_of ("solution", b->encoded.buf.data, b->encoded.buf.len);
     if (!dt_digest_equal (&is, &b->stored))
         exit (EXIT_FAILURE);
@@ -95,7 +92,7 @@ static void check (struct bench *b)
     struct dt_err err = { "" };
 
     if (dt_check_proof (b->s, &err) < 0)
-        die (&err);
+        bench_die (err.text);
 }
 
 static int by_time (const void *a, const void *b)
@@ -128,22 +125,47 @@ static void measure (struct bench *b, const char *what, void (*f) (struct bench 
     dt_free (ns);
 }
 
-static void read_file (const char *top, const char *name, struct dt_buf *ret)
+/* The most memory that a process with one solve in it has had, all else included. */
+static void measure_memory (struct bench *b)
 {
-    struct dt_err err = { "" };
-    char path[1024];
+    struct rusage used;
+    pid_t child;
+    int status;
 
-    snprintf (path, sizeof path, "%s/%s", top, name);
-    if (dt_file_read (path, 1 << 26, ret, &err) < 0)
-        die (&err);
+    fflush (stdout);
+    if ((child = fork ()) == 0) {
+        solve (b);
+        _exit (0);
+    }
+    if (child < 0 || wait4 (child, &status, 0, &used) != child || status != 0)
+        bench_die ("the solve for its memory failed");
+    printf ("memory   peak %.1f MiB\n", (double)used.ru_maxrss / 1024); /* ru_maxrss: KiB */
+}
+
+/* With as many threads as a node's two cores, and what came of each assignment. */
+static void measure_judging (struct bench *b, size_t rounds)
+{
+    size_t n[4] = { 0 }, i;
+
+    b->n_threads = 2;
+    measure (b, "2 cores", solve, rounds);
+    b->n_threads = 1;
+    for (i = 0; i < b->s->n_assignments; i++)
+        n[b->s->verdict[i]]++;
+    printf ("         %zu assignments: %zu legal by proof, %zu by trying all points, %zu by a sample; "
+            "%zu illegal by a counterexample; decided: %.1f%%\n", b->s->n_assignments,
+            n[DT_PROVED], n[DT_EXHAUSTED], n[DT_SAMPLED], n[DT_ILLEGAL],
+            100.0 * (double)(b->s->n_assignments - n[DT_SAMPLED]) / (double)b->s->n_assignments);
 }
 
 /* All that the solver does, in us. */
 static void measure_solver (struct bench *b, size_t rounds)
 {
+    measure_memory (b);
     measure (b, "solve", solve, rounds);
     printf ("         %.0f ns a value of the specialised graph\n",
             last_us * 1e3 / b->s->n_specialised);
+    measure_judging (b, rounds);
     for (b->legal = 0; b->s->verdict[b->legal] == DT_ILLEGAL;)
         b->legal++; /* a solution has one */
     measure (b, "encode", encode, rounds);
@@ -157,32 +179,43 @@ static void measure_solver (struct bench *b, size_t rounds)
             b->s->n_residual, b->s->n_assignments, b->encoded.buf.len, b->selector.len);
 }
 
-int main (int argc, char **argv)
+static void bench (const char *top, size_t rounds, const char *deployment, const char *folder)
 {
-    size_t rounds = argc > 2 ? strtoul (argv[2], NULL, 10) : 50;
-    struct bench b = { .d = NULL };
-    struct dt_buf yaml = { 0 }, program = { 0 }, log = { 0 };
+    struct bench b = { .n_threads = 1 };
     struct dt_err err = { "" };
+    struct dt_buf log = { 0 };
+    char path[3][1024];
 
-    if (argc < 2 || rounds == 0) {
-        fprintf (stderr, "usage: bench/solver TOP [ROUNDS]\n");
-        return 2;
-    }
-    read_file (argv[1], "deployments/host-small.yaml", &yaml);
-    read_file (argv[1], "programs/detent/attention.py", &program);
-    read_file (argv[1], "trace/samples/azure_conv_sample.csv", &log);
-    if (dt_deployment_parse ("host-small.yaml", yaml.data, yaml.len, &b.d, &err) < 0)
-        die (&err);
-    b.source = (struct dt_source){ "attention.py", (const char *)program.data, program.len };
+    snprintf (path[0], sizeof path[0], "%s/deployments/%s.yaml", top, deployment);
+    snprintf (path[1], sizeof path[1], "%s/programs/%s", top, folder);
+    snprintf (path[2], sizeof path[2], "%s/trace/samples/azure_conv_sample.csv", top);
+    bench_sources_read (&b.files, path[0], path[1]);
+    if (dt_file_read (path[2], 1 << 26, &log, &err) < 0)
+        bench_die (err.text);
+    bench_sources_lead (&b.files, b.files.d->site[0].program);
+    printf ("\n%s, %s\n", deployment, b.files.d->site[0].program);
     dt_canon_init (&b.encoded);
     measure_solver (&b, rounds);
-    bench_select (argv[1], &b.d->site[0], &b.selector, &b.s->stock, &log);
+    bench_select (top, folder, &b.files.d->site[0], &b.selector, &b.s->stock, &log);
     dt_canon_done (&b.encoded);
     dt_buf_done (&b.selector);
     dt_solution_free (b.s);
-    dt_deployment_free (b.d);
-    dt_buf_done (&yaml);
-    dt_buf_done (&program);
+    bench_sources_done (&b.files);
     dt_buf_done (&log);
+}
+
+int main (int argc, char **argv)
+{
+    size_t rounds = argc > 2 ? strtoul (argv[2], NULL, 10) : 20;
+
+    if (argc < 2 || rounds == 0 || (argc > 2 && argc % 2 == 0))
+        bench_die ("usage: bench/solver TOP [ROUNDS [DEPLOYMENT FOLDER]...]");
+    for (int i = 3; i < argc; i += 2)
+        bench (argv[1], rounds, argv[i], argv[i + 1]);
+    if (argc > 3)
+        return EXIT_SUCCESS;
+    bench (argv[1], rounds, "host-small", "detent");
+    bench (argv[1], rounds, "llama-3.1-70b-tp4-h100-sglang", "sglang");
+    bench (argv[1], rounds, "qwen3-30b-a3b-tp4-h100-sglang", "sglang");
     return EXIT_SUCCESS;
 }

@@ -2,82 +2,15 @@
  * solves: pins, candidates, legal assignments and time with each pass left out, with
  * constant folding alone, and with none.
  * usage: bench/solver-ablation DEPLOYMENT PROGRAMS   PROGRAMS: the engine's folder */
-#include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/file.h"
 #include "base/mem.h"
 #include "base/time.h"
+#include "bench/sources.h"
 #include "selir/simplify.h"
 #include "solver/site.h"
-
-struct bench {
-    struct dt_deployment *d;
-    struct dt_source source[DT_SOURCE_MAX_FILES];
-    size_t n_sources;
-};
-
-static void die (const char *text)
-{
-    fprintf (stderr, "bench/solver-ablation: %s\n", text);
-    exit (EXIT_FAILURE);
-}
-
-static void read_file (const char *path, struct dt_buf *ret)
-{
-    struct dt_err err = { "" };
-
-    memset (ret, 0, sizeof *ret);
-    if (dt_file_read (path, DT_SOURCE_MAX_BYTES, ret, &err) < 0)
-        die (err.text);
-}
-
-static int is_source (const char *name)
-{
-    size_t n = strlen (name);
-
-    return (n > 3 && !strcmp (name + n - 3, ".py")) || (n > 5 && !strcmp (name + n - 5, ".json"));
-}
-
-/* All programs and data files of a folder. */
-static void read_sources (struct bench *b, const char *folder)
-{
-    DIR *dir = opendir (folder);
-    const struct dirent *e;
-
-    if (!dir)
-        die (folder);
-    while ((e = readdir (dir))) {
-        struct dt_buf text;
-        char *path;
-
-        if (!is_source (e->d_name) || b->n_sources == DT_SOURCE_MAX_FILES)
-            continue;
-        if (!(path = dt_strf ("%s/%s", folder, e->d_name)))
-            die ("out of memory");
-        read_file (path, &text);
-        dt_free (path);
-        b->source[b->n_sources++] = (struct dt_source){ dt_strdup (e->d_name),
-                                                        (const char *)text.data, text.len };
-    }
-    closedir (dir);
-}
-
-/* The site's program to the front. */
-static void lead_with (struct bench *b, const char *program)
-{
-    for (size_t i = 0; i < b->n_sources; i++)
-        if (!strcmp (b->source[i].name, program)) {
-            struct dt_source s = b->source[i];
-
-            b->source[i] = b->source[0];
-            b->source[0] = s;
-            return;
-        }
-    die (program);
-}
 
 static void print (const char *what, const struct dt_solution *s, uint64_t ns)
 {
@@ -124,7 +57,7 @@ static void ablate (const struct dt_graph *g, const struct dt_solve_options *opt
     solve (g, options, DT_PASS_ALL, "none");
 }
 
-static void ablate_site (struct bench *b, const struct dt_site *site)
+static void ablate_site (struct bench_sources *b, const struct dt_site *site)
 {
     struct dt_solve_options options = { .site = site->site };
     const char **claim = dt_calloc (b->d->n_claims + 1, sizeof *claim);
@@ -133,15 +66,15 @@ static void ablate_site (struct bench *b, const struct dt_site *site)
     struct dt_err err = { "" };
 
     if (!claim)
-        die ("out of memory");
+        bench_die ("out of memory");
     for (size_t i = 0; i < b->d->n_claims; i++)
         if (!strcmp (b->d->claim[i].family, site->family))
             claim[options.n_claims++] = b->d->claim[i].field;
     options.claim = claim;
-    lead_with (b, site->program);
+    bench_sources_lead (b, site->program);
     if (dt_program_parse (b->source, b->n_sources, &p, &err) < 0
         || dt_site_specialise (site, p, &g, &err) < 0)
-        die (err.text);
+        bench_die (err.text);
     printf ("%s/%s: %u values specialised\n", site->family, site->site, g->n_nodes);
     ablate (g, &options);
     dt_graph_free (g);
@@ -151,23 +84,13 @@ static void ablate_site (struct bench *b, const struct dt_site *site)
 
 int main (int argc, char **argv)
 {
-    static struct bench b;
-    struct dt_err err = { "" };
-    struct dt_buf text;
+    static struct bench_sources b;
 
     if (argc != 3)
-        die ("usage: bench/solver-ablation DEPLOYMENT PROGRAMS");
-    read_file (argv[1], &text);
-    if (dt_deployment_parse (argv[1], text.data, text.len, &b.d, &err) < 0)
-        die (err.text);
-    read_sources (&b, argv[2]);
+        bench_die ("usage: bench/solver-ablation DEPLOYMENT PROGRAMS");
+    bench_sources_read (&b, argv[1], argv[2]);
     for (size_t i = 0; i < b.d->n_sites; i++)
         ablate_site (&b, &b.d->site[i]);
-    for (size_t i = 0; i < b.n_sources; i++) {
-        dt_free ((char *)(uintptr_t)b.source[i].name);
-        dt_free ((char *)(uintptr_t)b.source[i].text);
-    }
-    dt_buf_done (&text);
-    dt_deployment_free (b.d);
+    bench_sources_done (&b);
     return EXIT_SUCCESS;
 }

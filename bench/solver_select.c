@@ -15,6 +15,7 @@
 #define KEYS 1000
 #define ROUNDS 9
 #define THREADS 4
+#define MAX_REQUESTS 512 /* at most, in the deployments */
 
 static void die (const char *what)
 {
@@ -34,7 +35,7 @@ static struct detent_selector *selector (const struct detent *d)
     struct detent_selector *s = NULL;
     struct detent_error err = { "" };
 
-    if (detent_selector_new (d, "attention", "decoder", 64, &s, &err) < 0)
+    if (detent_selector_new (d, "attention", "decoder", MAX_REQUESTS, &s, &err) < 0)
         die (err.text);
     return s;
 }
@@ -130,33 +131,39 @@ static struct dt_trace *trace_of (const struct dt_site *site, const struct dt_bu
     return t;
 }
 
-/* Each distinct call once, by a selector that has not seen it: median and 99th
- * percentile; then the whole trace in order, repeats as often as they came. */
-static void replay (const char *what, const struct detent *d, const struct dt_trace_site *t)
+/* Each distinct call once, by a selector that has not seen it, then once more by one
+ * that has; the clock's own time is taken off. */
+static void replay (const char *what, const struct detent *d, const struct dt_trace_site *t,
+                    double clock_ns)
 {
     struct detent_selector *s = selector (d);
-    size_t i, n = 0, room = 0, misses = 0;
-    double *ns = NULL;
-    uint64_t k, start, requests = 0;
+    double *ns = dt_calloc (t->n_calls, 2 * sizeof *ns);
+    uint64_t start, requests = 0;
+    size_t i, again;
 
+    if (!ns)
+        die ("out of memory");
     for (i = 0; i < t->n_calls; i++) {
         struct dt_call call = dt_trace_call_get (t, i);
         struct detent_call c = { call.n_requests, call.request };
 
         requests += call.n_requests;
-        for (k = 0; k < t->call[i].count; k++) {
-            if (dt_grow ((void **)&ns, &room, n, sizeof *ns) < 0)
-                die ("out of memory");
+        for (again = 0; again < 2; again++) {
             start = dt_time_raw_ns ();
             select_one (s, &c);
-            ns[n++] = (double)(dt_time_raw_ns () - start);
+            ns[again * t->n_calls + i] = (double)(dt_time_raw_ns () - start) - clock_ns;
         }
-        misses++;
     }
-    qsort (ns, n, sizeof *ns, by_value);
-    printf ("%s, trace replayed: %zu selections, %zu of them new, %.1f requests each: median "
-            "%.0f ns, p99 %.0f ns\n", what, n, misses, (double)requests / (double)t->n_calls,
-            ns[n / 2], ns[n * 99 / 100]);
+    printf ("%s, the trace's %zu distinct calls of %.1f requests each:", what, t->n_calls,
+            (double)requests / (double)t->n_calls);
+    for (again = 0; again < 2; again++) {
+        double *of = ns + again * t->n_calls;
+
+        qsort (of, t->n_calls, sizeof *of, by_value);
+        printf ("%s median %.0f ns, p99 %.0f ns", again ? "; at once again" : "",
+                of[t->n_calls / 2], of[t->n_calls * 99 / 100]);
+    }
+    printf ("\n");
     dt_free (ns);
     detent_selector_free (s);
 }
@@ -182,58 +189,84 @@ static void fresh (const char *what, const struct detent *d, const struct dt_tra
             t->n_requests, ns[ROUNDS / 2]);
 }
 
-/* The timer is in each time of a replay. */
-static void print_timer (void)
+static double clock_ns (void)
 {
     uint64_t start = dt_time_raw_ns ();
     int i;
 
     for (i = 0; i < 100000; i++)
         dt_time_raw_ns ();
-    printf ("reading the clock: %.0f ns\n", (double)(dt_time_raw_ns () - start) / 1e5);
+    return (double)(dt_time_raw_ns () - start) / 1e5;
 }
 
-static void run_python (const char *top, const struct dt_site *site, const struct dt_trace_site *t)
+static size_t put_facts (char *command, size_t room, size_t n, const struct dt_site *site)
 {
-    char command[2048];
+    for (size_t i = 0; i < site->n_facts && n < room; i++) {
+        const struct dt_fact *f = &site->fact[i];
+
+        if (f->kind == DT_FACT_STR)
+            n += (size_t)snprintf (command + n, room - n, " '%s=%s'", f->name, f->s);
+        else
+            n += (size_t)snprintf (command + n, room - n, " %s=%" PRId64, f->name, f->i);
+    }
+    return n;
+}
+
+/* The quantities of a call of one request. */
+static void put_row (FILE *f, const struct dt_schema *schema, const int64_t *row)
+{
+    const struct dt_call call = { 1, row };
+    int64_t q[DT_SCHEMA_MAX_QUANTITIES];
+    struct dt_err err = { "" };
+
+    if (dt_schema_derive (schema, &call, q, &err) < 0)
+        die (err.text);
+    for (size_t i = 0; i < schema->n_quantities; i++)
+        fprintf (f, "%" PRId64 " ", schema->quantity[i].own ? dt_schema_own (schema, i, row) : q[i]);
+    fprintf (f, "\n");
+}
+
+#define PYTHON_ROWS 2000
+
+static void run_python (const char *top, const char *folder, const struct dt_site *site,
+                        const struct dt_trace_site *t)
+{
+    char command[4096];
     size_t i, n;
     FILE *f;
 
     n = (size_t)snprintf (command, sizeof command,
-                          "python3 '%s/bench/solver.py' '%s/programs/detent/attention.py'", top, top);
-    for (i = 0; i < site->n_facts && n < sizeof command; i++)
-        if (site->fact[i].kind != DT_FACT_STR && strcmp (site->fact[i].name, "token_budget") != 0)
-            n += (size_t)snprintf (command + n, sizeof command - n, " %s=%" PRId64,
-                                   site->fact[i].name, site->fact[i].i);
+                          "python3 '%s/bench/solver.py' '%s/programs/%s/%s'", top, top, folder,
+                          site->program);
+    n = put_facts (command, sizeof command, n, site);
     fflush (stdout);
     if (n >= sizeof command || !(f = popen (command, "w")))
         die ("python3 cannot be started");
-    fprintf (f, "requests longest_query longest_kv total_kv query_length kv_length\n");
-    for (i = 0; i < t->n_requests; i++) {
-        const int64_t *row = &t->field[i * t->schema->n_fields];
-
-        fprintf (f, "1 %" PRId64 " %" PRId64 " %" PRId64 " %" PRId64 " %" PRId64 "\n", row[0],
-                 row[1], row[1], row[0], row[1]);
-    }
+    for (i = 0; i < t->schema->n_quantities; i++)
+        fprintf (f, "%s ", t->schema->quantity[i].name);
+    fprintf (f, "\n");
+    for (i = 0; i < t->n_requests && i < PYTHON_ROWS; i++)
+        put_row (f, t->schema, &t->field[i * t->schema->n_fields]);
     if (pclose (f))
         die ("python3 failed");
 }
 
-void bench_select (const char *top, const struct dt_site *site, const struct dt_buf *pinned,
-                   const struct dt_buf *stock, const struct dt_buf *log)
+void bench_select (const char *top, const char *folder, const struct dt_site *site,
+                   const struct dt_buf *pinned, const struct dt_buf *stock,
+                   const struct dt_buf *log)
 {
     struct dt_trace *t = trace_of (site, log);
     Detent__FetchReply *bundle = rig_blobs (pinned, stock);
     struct detent *d = rig_open (bundle, DETENT_PINNED), *u = rig_open (bundle, DETENT_UNPINNED);
+    double clock = clock_ns ();
 
     rotate_on (d, 1);
     rotate_on (d, THREADS);
     fresh ("unpinned", u, &t->site[0]);
     fresh ("pinned", d, &t->site[0]);
-    replay ("pinned", d, &t->site[0]);
-    replay ("unpinned", u, &t->site[0]);
-    print_timer ();
-    run_python (top, site, &t->site[0]);
+    replay ("pinned", d, &t->site[0], clock);
+    replay ("unpinned", u, &t->site[0], clock);
+    run_python (top, folder, site, &t->site[0]);
     detent_close (d);
     detent_close (u);
     detent__fetch_reply__free_unpacked (bundle, NULL);

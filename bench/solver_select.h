@@ -7,8 +7,8 @@
 #include "solver/deployment.h"
 
 /* Of two selectors, over the calls that a log makes within the site's limits; and
- * CPython's of the site's program. */
-void bench_select (const char *top, const struct dt_site *site, const struct dt_buf *pinned,
+ * CPython's of the site's program, in programs/FOLDER. */
+void bench_select (const char *top, const char *folder, const struct dt_site *site, const struct dt_buf *pinned,
                    const struct dt_buf *stock, const struct dt_buf *log);
 
 #endif

@@ -8,6 +8,7 @@ libdetent_la_SOURCES = \
 	libdetent/limits.c \
 	libdetent/open.c \
 	libdetent/record.c \
+	libdetent/seen.c libdetent/seen.h \
 	libdetent/select.c \
 	libdetent/selector.c libdetent/selector.h \
 	libdetent/verify.c

@@ -10,7 +10,7 @@ static void map_inputs (struct detent_selector *s)
         size_t q = (size_t)dt_schema_quantity (s->schema, in->name); /* verify.c has looked */
 
         if (in->klass == DT_VM_OWN)
-            s->own_quantity[s->n_own++] = q;
+            s->own_field[s->n_own++] = s->schema->own_field[q];
         else
             s->in_quantity[s->n_in++] = q;
     }
@@ -22,6 +22,22 @@ static int64_t *array (size_t n, size_t m)
     return dt_calloc (n ? n : 1, (m ? m : 1) * sizeof (int64_t));
 }
 
+static int make_seen (struct detent_selector *s)
+{
+    size_t n_fields = s->schema->n_fields, most = s->max_requests * n_fields;
+    uint8_t is_own[DT_VM_MAX_OUTPUTS];
+
+    for (size_t i = 0; i < s->n_out; i++)
+        is_own[i] = dt_vm_output (s->vm, i)->own;
+    if (dt_seen_init (&s->few, DT_SELECTOR_FEW_WORDS, DT_SELECTOR_FEW_BITS, n_fields, s->n_out,
+                      is_own) < 0)
+        return -1;
+    if (most <= DT_SELECTOR_FEW_WORDS)
+        return 0;
+    most = most < DT_SELECTOR_MANY_WORDS ? most : DT_SELECTOR_MANY_WORDS;
+    return dt_seen_init (&s->many, most, DT_SELECTOR_MANY_BITS, n_fields, s->n_out, is_own);
+}
+
 static int make_memory (struct detent_selector *s)
 {
     if (!(s->regs = array (dt_vm_registers (s->vm), 1))
@@ -29,7 +45,8 @@ static int make_memory (struct detent_selector *s)
         || !(s->own_out = array (s->max_requests, s->n_out))
         || !(s->missing = dt_calloc (s->max_requests, sizeof *s->missing))
         || !(s->calls = array (DT_SELECTOR_CALLS, 1 + s->n_in + s->n_out))
-        || !(s->requests = array (DT_SELECTOR_REQUESTS, 1 + s->n_own + s->n_out)))
+        || !(s->requests = array (DT_SELECTOR_REQUESTS, 1 + s->n_own + s->n_out))
+        || make_seen (s) < 0)
         return -1;
     for (size_t i = 0; i < s->n_out; i++)
         if (dt_vm_output (s->vm, i)->own && !(s->each[i] = array (s->max_requests, 1)))
@@ -66,6 +83,7 @@ int detent_selector_new (const struct detent *d, const char *family, const char 
         detent_selector_free (s);
         return dt_err_nomem (e);
     }
+    dt_vm_prepare (s->vm, s->regs);
     *ret = s;
     return 0;
 }
@@ -76,6 +94,8 @@ void detent_selector_free (struct detent_selector *s)
         return;
     for (size_t i = 0; i < s->n_out; i++)
         dt_free (s->each[i]);
+    dt_seen_done (&s->few);
+    dt_seen_done (&s->many);
     dt_free (s->regs);
     dt_free (s->own);
     dt_free (s->own_out);

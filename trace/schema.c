@@ -54,10 +54,54 @@ static int add_tiles (const int64_t *request, int64_t *ret)
     return 0;
 }
 
+/* Fields below 2^26 and at most 2^16 requests: no sum leaves 64 bits, for a request has
+ * at most 2^23 * 2^19 tiles. */
+#define SMALL_FIELD_BITS 26
+#define SMALL_REQUESTS (1u << 16)
+
+static int is_small (const int64_t *request, size_t n_requests)
+{
+    uint64_t all = 0;
+
+    for (size_t i = 0; i < n_requests * ATTENTION_FIELDS; i++)
+        all |= (uint64_t)request[i];
+    return n_requests <= SMALL_REQUESTS && all >> SMALL_FIELD_BITS == 0;
+}
+
+static void derive_small (const int64_t *request, size_t n_requests, int64_t *ret)
+{
+    int64_t longest[2] = { 0 }, total[2] = { 0 }, tiles[4] = { 0 };
+
+    for (const int64_t *end = request + n_requests * ATTENTION_FIELDS; request < end;
+         request += ATTENTION_FIELDS) {
+        int64_t q = request[QUERY_LEN], kv = request[KV_LEN];
+        int64_t keys = (kv + (1 << TILE_KEYS_SHIFT) - 1) >> TILE_KEYS_SHIFT;
+
+        longest[0] = q > longest[0] ? q : longest[0];
+        longest[1] = kv > longest[1] ? kv : longest[1];
+        total[0] += q;
+        total[1] += kv;
+        tiles[0] += ((q + 7) >> 3) * keys;
+        tiles[1] += ((q + 15) >> 4) * keys;
+        tiles[2] += ((q + 31) >> 5) * keys;
+        tiles[3] += ((q + 63) >> 6) * keys;
+    }
+    ret[REQUESTS] = (int64_t)n_requests;
+    ret[LONGEST_QUERY] = longest[0];
+    ret[LONGEST_KV] = longest[1];
+    ret[TOTAL_QUERY] = total[0];
+    ret[TOTAL_KV] = total[1];
+    memcpy (ret + TILES_8, tiles, sizeof tiles);
+}
+
 static int attention_derive (const int64_t *request, size_t n_requests, int64_t *ret)
 {
     int64_t most[ATTENTION_FIELDS] = { 0 }, sum[ATTENTION_FIELDS] = { 0 };
 
+    if (is_small (request, n_requests)) {
+        derive_small (request, n_requests, ret);
+        return 0;
+    }
     for (size_t q = TILES_8; q <= TILES_64; q++)
         ret[q] = 0;
     for (size_t i = 0; i < n_requests; i++) {
@@ -80,10 +124,8 @@ static int attention_derive (const int64_t *request, size_t n_requests, int64_t 
     return 0;
 }
 
-static int64_t attention_own (size_t q, const int64_t *request)
-{
-    return request[q == QUERY_LENGTH ? QUERY_LEN : KV_LEN];
-}
+static const uint8_t attention_own[ATTENTION_QUANTITIES]
+    = { [QUERY_LENGTH] = QUERY_LEN, [KV_LENGTH] = KV_LEN };
 
 /* Scores and their sums for each query token, and the reading of keys and values. */
 static double attention_work (const int64_t *request)
@@ -260,7 +302,7 @@ int dt_schema_derive (const struct dt_schema *s, const struct dt_call *call, int
 int64_t dt_schema_own (const struct dt_schema *s, size_t q, const int64_t *request)
 {
     assert (q < s->n_quantities && s->quantity[q].own);
-    return s->own (q, request);
+    return request[s->own_field[q]];
 }
 
 double dt_schema_work (const struct dt_schema *s, const struct dt_call *call)

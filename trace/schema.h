@@ -30,7 +30,8 @@ struct dt_schema {
     size_t n_quantities;
     /* Behind the functions below. */
     int (*derive) (const int64_t *request, size_t n_requests, int64_t *ret);
-    int64_t (*own) (size_t q, const int64_t *request); /* NULL: no own quantity */
+    const uint8_t *own_field; /* [n_quantities] the field that an own quantity is; NULL:
+                                 no own quantity */
     double (*work) (const int64_t *request); /* of one request; dt_schema_work */
 };
 
