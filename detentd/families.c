@@ -92,7 +92,7 @@ static int take_family (struct dt_arena *a, const Detent__WorkerFamily *m, struc
         return -ENOMEM;
     for (size_t i = 0; i < m->n_fact; i++)
         fact[i] = (struct dt_family_fact){ m->fact[i]->name, m->fact[i]->unit, m->fact[i]->lo,
-                                           m->fact[i]->hi };
+                                           m->fact[i]->hi, m->fact[i]->may_lack };
     for (size_t i = 0; i < m->n_param; i++)
         param[i] = (struct dt_family_param){
             .name = m->param[i]->name, .unit = m->param[i]->unit,

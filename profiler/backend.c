@@ -92,10 +92,10 @@ static int take_facts (struct dt_plugin_call *c, const Detent__WorkerCall *m,
     for (size_t i = 0; i < f->n_facts; i++) {
         const Detent__WorkerParam *p = find (m->fact, m->n_fact, f->facts[i].name);
 
-        if (!p)
+        if (!p && !f->facts[i].optional)
             return dt_err_set (reterr, -DT_EINPUT, "%s: the deployment does not state the fact "
                                "%s, which the backend needs", f->name, f->facts[i].name);
-        c->fact[i] = p->one;
+        c->fact[i] = p ? p->one : f->facts[i].lo;
     }
     return 0;
 }

@@ -93,10 +93,10 @@ static int take_facts (struct dt_certify *c, const Detent__WorkerCertify *m,
 
         while (k < m->n_fact && strcmp (m->fact[k]->name, f->facts[i].name) != 0)
             k++;
-        if (k == m->n_fact)
+        if (k == m->n_fact && !f->facts[i].optional)
             return dt_err_set (reterr, -DT_EINPUT, "%s: the deployment does not state the fact "
                                "%s, which the backend needs", f->name, f->facts[i].name);
-        c->fact[i] = m->fact[k]->one;
+        c->fact[i] = k < m->n_fact ? m->fact[k]->one : f->facts[i].lo;
     }
     return 0;
 }

@@ -30,6 +30,8 @@ static int describe_facts (struct dt_arena *a, const struct dt_backend_family *f
         fact[i].unit = (char *)f->facts[i].unit;
         fact[i].lo = f->facts[i].lo;
         fact[i].hi = f->facts[i].hi;
+        fact[i].has_may_lack = 1;
+        fact[i].may_lack = f->facts[i].optional != 0;
     }
     m->n_fact = f->n_facts;
     return 0;

@@ -19,6 +19,7 @@ static void put_facts (const struct dt_family *f, struct dt_canon *c)
         dt_canon_kint (c, "hi", f->fact[i].hi);
         dt_canon_kint (c, "lo", f->fact[i].lo);
         dt_canon_kstr (c, "name", f->fact[i].name);
+        dt_canon_kint (c, "optional", f->fact[i].optional != 0);
         dt_canon_kstr (c, "unit", f->fact[i].unit);
         dt_canon_end (c);
     }
@@ -133,6 +134,8 @@ static int check_fact (const struct dt_family *f, const struct dt_family_fact *w
 {
     const struct dt_fact *have = dt_site_fact (site, want->name);
 
+    if (!have && want->optional)
+        return 0;
     if (!have)
         return dt_err_set (reterr, -DT_EINPUT, "site %s of family %s: the backend needs the fact "
                            "\"%s\"%s%s%s, which the deployment does not state", site->site, f->name,

@@ -11,6 +11,7 @@
 struct dt_family_fact {
     const char *name, *unit;
     int64_t lo, hi;
+    int optional;
 };
 struct dt_family_param {
     const char *name, *unit;

@@ -48,10 +48,10 @@ void rig_call_init (struct rig_job *job, struct rig *rig, const struct rig_call 
 {
     const struct rig_site *s = c->site;
     const int64_t facts[RIG_N_FACTS] = { s->head_dim, s->q_heads, s->kv_heads, s->page_size,
-        s->bf16, s->output_bf16, s->max_context, s->max_batch, s->max_query };
+        s->bf16, s->output_bf16, s->max_context, s->max_batch, s->max_query, s->window };
     struct dt_backend_options options = { .units = (uint32_t)c->units };
     struct dt_backend_error err = { "" };
-    size_t i;
+    size_t i, family = 0;
 
     memset (job, 0, sizeof *job);
     job->rig = rig;
@@ -70,8 +70,10 @@ void rig_call_init (struct rig_job *job, struct rig *rig, const struct rig_call 
     job->params[1].one = c->params.split_stride;
     job->params[2].one = c->params.tile_m;
     job->params[3].one = c->params.workers_per_request;
+    while (strcmp (rig->b->families[family].name, "attention") != 0)
+        family++;
     job->call = (struct dt_backend_call){
-        .family = &rig->b->families[0], .fact = job->facts, .n_requests = c->n,
+        .family = &rig->b->families[family], .fact = job->facts, .n_requests = c->n,
         .request = job->fields, .seed = job->seeds, .param = job->params,
     };
 }

@@ -6,7 +6,7 @@
 #include <detent/backend.h>
 
 #define RIG_MAX_UNITS 4
-#define RIG_N_FACTS 9
+#define RIG_N_FACTS 10
 #define RIG_N_PARAMS 4
 
 struct rig {
@@ -17,7 +17,7 @@ struct rig {
 
 struct rig_site {
     int64_t head_dim, q_heads, kv_heads, page_size, bf16, output_bf16;
-    int64_t max_context, max_batch, max_query;
+    int64_t max_context, max_batch, max_query, window;
 };
 
 struct rig_request {

@@ -17,6 +17,8 @@ static const struct rig_site sites[] = {
     { 32, 4, 1, 16, 0, 0, 4096, 64, 1024 },
     { 48, 6, 2, 8, 1, 0, 4096, 64, 1024 },
     { 16, 2, 2, 1, 1, 1, 4096, 64, 1024 },
+    { 32, 4, 2, 16, 0, 0, 4096, 64, 1024, 77 },
+    { 48, 6, 1, 1, 1, 0, 4096, 64, 1024, 256 },
 };
 
 static const struct rig_params bound[] = {
@@ -280,6 +282,66 @@ START_TEST (shared_pages)
 }
 END_TEST
 
+/* Pages that the window has left behind are gone: another's, or none at all. */
+START_TEST (left_behind)
+{
+    struct rig_site site = sites[3];
+    struct rig_request batch[] = { { 3, 403, 77 }, { 1, 330, 78 }, { 20, 300, 79 } };
+    struct rig_call call = { &site, bound[_i], 3, batch, 3, 2 };
+    struct rig_job job;
+    struct rig_layout lay;
+    unsigned char *before;
+    int64_t i, k, gone = 0;
+
+    rig_job_init (&job, &rig, &call);
+    rig_job_run (&job);
+    ck_assert (!has_nan (&job, 0, job.plan.output_bytes));
+    before = malloc (job.plan.output_bytes);
+    memcpy (before, job.output, job.plan.output_bytes);
+    rig_layout (&job, &lay);
+    for (i = 0; i < 3; i++) {
+        int64_t low = batch[i].kv_len - batch[i].query_len - site.window + 1;
+
+        for (k = 0; (k + 1) * site.page_size <= low; k++, gone++)
+            lay.table[lay.kv_start[i] + k] = INT32_MIN;
+    }
+    ck_assert_int_gt (gone, 40);
+    rig_job_run (&job);
+    ck_assert_mem_eq (job.output, before, job.plan.output_bytes);
+    free (before);
+    rig_job_done (&job);
+}
+END_TEST
+
+/* A prefill beside decodes, long beside short, and requests of nothing: each row is
+ * the one that its request has alone. */
+START_TEST (mixed_batch)
+{
+    static const struct rig_request batch[] = {
+        { 1, 900, 1 }, { 512, 512, 2 }, { 0, 0, 3 }, { 1, 1, 4 }, { 100, 1000, 5 }, { 0, 64, 6 },
+        { 1, 64, 7 }, { 2, 1024, 8 },
+    };
+    const struct rig_site *site = &sites[_i];
+    struct rig_call call = { site, bound[0], ARRAY_SIZE (batch), batch, 5, 3 };
+    struct rig_job all, one;
+    size_t i;
+
+    rig_job_init (&all, &rig, &call);
+    rig_job_run (&all);
+    ck_assert (!has_nan (&all, 0, all.plan.output_bytes));
+    for (i = 0; i < ARRAY_SIZE (batch); i++) {
+        struct rig_call alone = { site, { 32, 256, 4, 4 }, 1, &batch[i], 6, 2 };
+
+        rig_job_init (&one, &rig, &alone);
+        rig_job_run (&one);
+        ck_assert_uint_eq (one.row[0].length, all.row[i].length);
+        ck_assert_mem_eq (one.output, all.output + all.row[i].offset, all.row[i].length);
+        rig_job_done (&one);
+    }
+    rig_job_done (&all);
+}
+END_TEST
+
 /* Bug log B33: empty and short requests, twins, a full last page. */
 START_TEST (short_requests)
 {
@@ -329,6 +391,8 @@ int main (void)
     tcase_add_loop_test (tc, binding_parameters_change_bits, 0, 6);
     tcase_add_loop_test (tc, free_parameters_by_request, 0, (int)ARRAY_SIZE (sites));
     tcase_add_test (tc, shared_pages);
+    tcase_add_loop_test (tc, left_behind, 0, (int)ARRAY_SIZE (bound));
+    tcase_add_loop_test (tc, mixed_batch, 0, (int)ARRAY_SIZE (sites));
     tcase_add_loop_test (tc, short_requests, 0, 2);
     suite_add_tcase (s, tc);
     runner = srunner_create (s);

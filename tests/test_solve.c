@@ -676,6 +676,8 @@ START_TEST (family_digest)
     KEY ();
     fact[0].hi = 8;
     KEY ();
+    fact[0].optional = 1;
+    KEY ();
     f.n_facts = 1;
     KEY ();
     fields[1] = "kv";
@@ -734,6 +736,12 @@ static void change_missing (struct dt_family_fact *f, struct dt_family_param *p)
     f[1].unit = "tokens";
 }
 
+static void change_optional (struct dt_family_fact *f, struct dt_family_param *p)
+{
+    change_missing (f, p);
+    f[1].optional = 1;
+}
+
 static void change_each (struct dt_family_fact *f, struct dt_family_param *p)
 {
     (void)f;
@@ -770,6 +778,7 @@ static const struct {
       SITE "head_dim is 64, and the backend takes 128 to 256" },
     { "a fact that is not there", 4, change_missing, NULL,
       SITE "the backend needs the fact \"page\" (tokens), which the deployment does not state" },
+    { "a fact that is not there and need not be", 4, change_optional, NULL, NULL },
     { "a field that is no parameter", 4, change_name, NULL,
       SITE "attention.py returns \"block_n\", and the backend has no such parameter; did you mean "
       "\"block_m\"?" },

@@ -116,10 +116,16 @@ static int find_family (struct verify *v)
         || b->family->n_request_fields != b->calls->schema->n_fields)
         return dt_err_set (v->err, -DT_EUNSUPPORTED, "the backend has no family %s that fits",
                            v->family);
-    for (size_t i = 0; i < b->family->n_facts; i++)
-        if ((r = detent_site_fact (v->detent[DT_BATTERY_DETENT], v->family, v->site,
-                                   b->family->facts[i].name, &b->fact[i], ERR (v->err))) < 0)
+    for (size_t i = 0; i < b->family->n_facts; i++) {
+        const struct dt_backend_fact *f = &b->family->facts[i];
+
+        r = detent_site_fact (v->detent[DT_BATTERY_DETENT], v->family, v->site, f->name,
+                              &b->fact[i], ERR (v->err));
+        if (r == -DETENT_ENOTFOUND && f->optional)
+            b->fact[i] = f->lo;
+        else if (r < 0)
             return r;
+    }
     return 0;
 }
 

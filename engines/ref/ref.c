@@ -84,6 +84,17 @@ static int64_t fact (const struct engine *e, const char *name)
     return v;
 }
 
+static int64_t backend_fact (const struct engine *e, const struct dt_backend_fact *f)
+{
+    int64_t v;
+
+    if (f->optional
+        && detent_site_fact (e->detent, e->family_name, e->site, f->name, &v, NULL)
+           == -DETENT_ENOTFOUND)
+        return f->lo;
+    return fact (e, f->name);
+}
+
 /* The site's facts, in the order in which the backend wants them. */
 static void find_facts (struct engine *e)
 {
@@ -93,7 +104,7 @@ static void find_facts (struct engine *e)
     if (!e->family || e->family->n_facts > MAX_FACTS || e->family->n_params > MAX_PARAMS)
         stop ("the backend has no %s that this engine can call", e->family_name);
     for (size_t i = 0; i < e->family->n_facts; i++)
-        e->fact[i] = fact (e, e->family->facts[i].name);
+        e->fact[i] = backend_fact (e, &e->family->facts[i]);
 }
 
 static int is (const struct engine *e, const char *family)

@@ -31,7 +31,7 @@ extern "C" {
 
 /* Raised when a structure below changes its layout or a function its meaning.
  * A loader refuses a backend of another number. */
-#define DT_BACKEND_ABI 3u
+#define DT_BACKEND_ABI 4u
 
 /* Codes beside -errno.  The numbers are also those of base/err.h. */
 #define DT_BACKEND_EUNSUPPORTED 1010 /* legal in form, but no kernel for it    */
@@ -71,6 +71,7 @@ struct dt_backend_param {
 struct dt_backend_fact {
     const char *name, *unit;
     int64_t lo, hi;
+    int optional; /* 1: a site that does not state it has `lo` */
 };
 
 struct dt_backend_family {

@@ -15,6 +15,7 @@ static const struct dt_backend_fact facts[ATTN_N_FACTS] = {
     [ATTN_MAX_CONTEXT] = { "max_context", "tokens", 1, 1 << 20 },
     [ATTN_MAX_BATCH] = { "max_batch", "requests", 1, 1 << 16 },
     [ATTN_MAX_QUERY] = { "max_query", "tokens", 1, 1 << 20 },
+    [ATTN_WINDOW] = { "window", "tokens", 0, 1 << 20, .optional = 1 },
 };
 
 static const char *const fields[ATTN_N_FIELDS] = {

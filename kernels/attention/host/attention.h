@@ -18,7 +18,7 @@
 
 enum attn_fact { ATTN_HEAD_DIM, ATTN_Q_HEADS, ATTN_KV_HEADS, ATTN_PAGE_SIZE, ATTN_BF16,
                  ATTN_OUTPUT_BF16, ATTN_MAX_CONTEXT, ATTN_MAX_BATCH, ATTN_MAX_QUERY,
-                 ATTN_N_FACTS };
+                 ATTN_WINDOW, ATTN_N_FACTS };
 enum attn_field { ATTN_QUERY_LEN, ATTN_KV_LEN, ATTN_N_FIELDS };
 enum attn_param { ATTN_BLOCK_N, ATTN_SPLIT_STRIDE, ATTN_TILE_M, ATTN_WORKERS, ATTN_N_PARAMS };
 
@@ -48,6 +48,7 @@ struct attn_shape {
     size_t head_dim, q_heads, kv_heads, group, page_size;
     int bf16, output_bf16;
     size_t block_n, split_stride;
+    size_t window; /* keys that a query sees, its own included; 0: all up to it */
     size_t n_requests, n_tokens, n_pages, n_physical;
     size_t q_start, kv_start, table, q, k, v, operand_bytes;
     size_t output_bytes;
@@ -91,6 +92,7 @@ struct attn_tile {
     size_t kv_len, head;
     size_t first;                    /* position of the request's token 0 */
     size_t row, n_rows;
+    size_t low;                      /* the first key that any row sees */
     float scale;                     /* log2 (e) / sqrt (head_dim), see README */
     size_t n_calls, request;         /* requests of the call, and which; planted faults only */
     float *q, *k, *v, *s, *alpha;
@@ -122,6 +124,12 @@ static inline size_t attn_min (size_t a, size_t b)
 static inline size_t attn_div_up (size_t a, size_t b)
 {
     return a / b + (a % b != 0);
+}
+
+/* The first key that the query at 'position' sees. */
+static inline size_t attn_low (size_t window, size_t position)
+{
+    return window && position >= window ? position - window + 1 : 0;
 }
 
 /* Keys that any of rows [row, row + n) sees: one more than the last position. */

@@ -103,7 +103,7 @@ static size_t standing_at (const struct fill *f, const int64_t *request, size_t 
 {
     size_t by = f->call->exchange, last = (size_t)request[ATTN_KV_LEN] - 1;
 
-    if (by == 0 || by > last || request[ATTN_QUERY_LEN] != 1)
+    if (by == 0 || by > last - attn_low (f->s->window, last) || request[ATTN_QUERY_LEN] != 1)
         return position;
     return position == last ? last - by : position == last - by ? last : position;
 }
@@ -121,6 +121,12 @@ static size_t partner_of (size_t position, size_t kv_len, float *ret_sign)
     return position < later ? position : (position - later + half / 3) % half;
 }
 
+/* The first position that any query of the request sees. */
+static size_t first_seen (const struct attn_shape *s, const int64_t *request)
+{
+    return attn_low (s->window, (size_t)(request[ATTN_KV_LEN] - request[ATTN_QUERY_LEN]));
+}
+
 /* Keys and values of one position in one page; past the end, what nobody may use. */
 static void fill_key (const struct fill *f, size_t request, size_t position, size_t page)
 {
@@ -128,20 +134,23 @@ static void fill_key (const struct fill *f, size_t request, size_t position, siz
     size_t d = s->head_dim, ps = s->page_size, in = position % ps, head, i, source = position, key;
     size_t kv_len = (size_t)f->call->request[request * ATTN_N_FIELDS + ATTN_KV_LEN];
     uint64_t seed = f->call->seed[request];
+    int is_used = position < kv_len;
     float sign = 1.0f;
     float k[ATTN_MAX_HEAD_DIM], v[ATTN_MAX_HEAD_DIM];
 
     for (i = 0; i < d; i++)
         k[i] = v[i] = f->unused;
-    if (position < kv_len)
+    if (position < first_seen (s, f->call->request + request * ATTN_N_FIELDS))
+        is_used = 0; /* every query has moved past it: the page may be another's by now */
+    if (is_used)
         source = standing_at (f, f->call->request + request * ATTN_N_FIELDS, position);
-    if (f->call->data == DT_BACKEND_CANCEL && position < kv_len)
+    if (f->call->data == DT_BACKEND_CANCEL && is_used)
         source = partner_of (source, kv_len, &sign);
     key = f->call->data == DT_BACKEND_CANCEL && seed % 2 ? 0 : source;
     for (head = 0; head < s->kv_heads; head++) {
         size_t at = (page * s->kv_heads + head) * d * ps;
 
-        if (position < kv_len) {
+        if (is_used) {
             make_vector (seed_key (seed, STREAM_K, key, head), STREAM_K, f->call->data, d, k);
             make_vector (seed_key (seed, STREAM_V, source, head), STREAM_V, f->call->data, d, v);
             for (i = 0; i < d; i++)

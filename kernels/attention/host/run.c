@@ -57,6 +57,7 @@ static void tile_init (const struct job *j, size_t thread, const struct attn_ite
         .q = work + 2 * s->head_dim * s->block_n,
         .part = state_at (s, scratch + s->state_bytes),
     };
+    t->low = attn_low (s->window, t->first + t->row / s->group);
     t->s = t->q + s->tile_rows * s->head_dim;
     t->alpha = t->s + s->tile_rows * s->block_n;
 }
@@ -81,18 +82,21 @@ static void finish (const struct job *j, const struct attn_item *item,
     j->kernels->finish (t, a, j->output + (size_t)q_start[item->request] * token);
 }
 
-/* Compute one split into 'part'. */
+/* Compute one split into 'part'.  Blocks before the window are the identity, and are
+ * left out; where a block begins does not follow the window. */
 static void run_split (const struct job *j, struct attn_tile *t, size_t split)
 {
     const struct attn_shape *s = j->s;
-    size_t end = attn_visible (t->first, t->row, t->n_rows, s->group);
+    size_t end = attn_visible (t->first, t->row, t->n_rows, s->group), begin = 0;
 
     state_clear (s, &t->part);
-    if (s->split_stride == 0)
-        j->kernels->split (t, 0, end);
-    else
-        j->kernels->split (t, split * s->split_stride,
-                           attn_min (end, (split + 1) * s->split_stride));
+    if (s->split_stride) {
+        begin = split * s->split_stride;
+        end = attn_min (end, begin + s->split_stride);
+    }
+    if (begin < t->low)
+        begin = t->low - t->low % s->block_n;
+    j->kernels->split (t, begin, end);
 }
 
 static void run_item (void *arg, size_t thread, size_t index)

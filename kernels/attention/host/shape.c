@@ -66,6 +66,7 @@ static void copy_call (struct attn_shape *s, const struct dt_backend_call *call)
         .output_bf16 = (int)call->fact[ATTN_OUTPUT_BF16],
         .block_n = (size_t)call->param[ATTN_BLOCK_N].one,
         .split_stride = (size_t)call->param[ATTN_SPLIT_STRIDE].one,
+        .window = (size_t)call->fact[ATTN_WINDOW],
         .n_requests = call->n_requests,
     };
     s->group = s->q_heads / s->kv_heads;
