@@ -447,7 +447,7 @@ START_TEST (families)
         ck_assert_int_eq (tokens[i], tokens[GEMM] * (i == ALLREDUCE ? 96 : 1));
     }
     ck_assert (captured > 0 && captured < 2000);
-    ck_assert_uint_le (t->site[GEMM].n_calls, (size_t)s.token_budget);
+    ck_assert_uint_le (t->site[GEMM].n_calls, 6 * (size_t)s.token_budget); /* 1, 2, 4, ... 32 rows */
     ck_assert_uint_eq (t->site[GEMM].n_calls, t->site[MOE].n_calls);
     ck_assert_uint_ge (t->site[ALLREDUCE].n_calls, t->site[GEMM].n_calls);
     dt_trace_free (t);

@@ -6,11 +6,16 @@
 
 #include "base/mem.h"
 
+/* Numbers of rows that are told apart: 1, 2, 3 to 4, 5 to 8, ... 32,769 to 65,536. */
+enum { ROW_CLASSES = 17 };
+_Static_assert (DT_TRACE_MAX_REQUESTS <= 1 << (ROW_CLASSES - 1), "raise ROW_CLASSES");
+
 struct step_site {
     int (*add) (struct dt_step *s, size_t site, struct dt_err *reterr);
     uint32_t *route; /* moe: [max_tokens * top_k] experts of token i */
-    uint32_t *of;    /* totals: [2 * (max_tokens + 1)] the call of so many tokens, then
-                        the captured one; 0: none so far, else its index + 1 */
+    uint32_t *of;    /* totals: [max_tokens + 1][ROW_CLASSES][2] the call of so many
+                        tokens and rows, then the captured one; 0: none so far, else
+                        its index + 1 */
 };
 
 struct dt_step {
@@ -48,13 +53,23 @@ static int add_attention (struct dt_step *s, size_t site, struct dt_err *reterr)
     return dt_trace_add_call (s->t, site, 1, 0, &call, s->id, reterr);
 }
 
-/* A call of `rows` rows that sees its total alone: again the first one of that total,
- * else a new one of what s->field and s->id hold. */
+static size_t class_of (size_t n)
+{
+    size_t c = 0;
+
+    while ((size_t)1 << c < n)
+        c++;
+    return c;
+}
+
+/* A call of `rows` rows that sees its total alone: again the first one of that total and
+ * about as many requests, else a new one of what s->field and s->id hold. */
 static int add_total (struct dt_step *s, size_t site, size_t rows, int captured, int synthetic,
                       struct dt_err *reterr)
 {
     struct dt_trace_site *t = &s->t->site[site];
-    uint32_t *of = &s->site[site].of[2 * (size_t)s->tokens + (size_t)captured];
+    size_t key = (size_t)s->tokens * ROW_CLASSES + class_of (s->n);
+    uint32_t *of = &s->site[site].of[2 * key + (size_t)captured];
     struct dt_call call = { rows, s->field };
     int r;
 
@@ -198,7 +213,7 @@ static int init_site (struct dt_step *s, size_t site, struct dt_err *reterr)
         return dt_err_set (reterr, -DT_EINPUT, "site %s/%.64s: how many bytes a token has is not "
                            "stated (fact row_bytes, or hidden)", t->family, t->site);
     if (s->site[site].add != add_attention
-        && !(s->site[site].of = dt_calloc (2 * (s->max_tokens + 1), sizeof (uint32_t))))
+        && !(s->site[site].of = dt_calloc (2 * ROW_CLASSES, (s->max_tokens + 1) * sizeof (uint32_t))))
         return dt_err_nomem (reterr);
     if (s->site[site].add != add_experts)
         return 0;

@@ -9,9 +9,10 @@
  *                       token and the batch fits the deployment's CUDA graphs
  *   moe                 a request's tokens, likewise; behind them an expert and its load
  *
- * All but attention see their call's total alone: steps with equal totals are one call,
- * and the rows of the first stand for all.  So a site has at most 2 * token_budget
- * distinct calls, however long the log.
+ * All but attention see their call's total alone: steps with equal totals and about as
+ * many requests (up to the same power of two) are one call, and the rows of the first
+ * stand for all.  So a site has few distinct calls, at most 34 * token_budget, however
+ * long the log, and they still show how requests shared steps.
  *
  * No log says how tokens were routed, so loads are drawn: token i of a step goes to
  * top_k distinct experts, popular as 1/sqrt(rank), the same for every step.  Such calls
