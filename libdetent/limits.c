@@ -4,31 +4,35 @@
 
 #include "libdetent/selector.h"
 
-/* The first value of lo..hi that is outside the input's domain; 1 if there is one. */
-static int outside (const struct dt_vm_input *in, int64_t lo, int64_t hi, int64_t *ret)
+/* The first value of lo, lo + step, ..., at most hi, that is outside the input's domain;
+ * 1 if there is one. */
+static int outside (const struct dt_vm_input *in, const struct detent_limit *l, int64_t *ret)
 {
+    uint64_t step = l->step > 1 ? (uint64_t)l->step : 1;
+    uint64_t more = ((uint64_t)l->hi - (uint64_t)l->lo) / step; /* values behind the first */
     size_t k = 0;
 
-    if (lo < in->lo || hi > in->hi) {
-        *ret = lo < in->lo ? lo : hi;
+    if (l->lo < in->lo || l->hi > in->hi) {
+        *ret = l->lo < in->lo ? l->lo : l->hi;
         return 1;
     }
-    if (in->step) { /* two neighbours cannot both be on a grid of step > 1 */
-        uint64_t off = ((uint64_t)lo - (uint64_t)in->lo) % (uint64_t)in->step;
+    if (in->step) { /* two neighbours are both on the grid if it divides their distance */
+        uint64_t off = ((uint64_t)l->lo - (uint64_t)in->lo) % (uint64_t)in->step;
 
-        *ret = off ? lo : lo + 1;
-        return off != 0 || (in->step > 1 && hi > lo);
+        *ret = off ? l->lo : (int64_t)((uint64_t)l->lo + step);
+        return off != 0 || (more && step % (uint64_t)in->step != 0);
     }
-    while (k < in->n && in->value[k] < lo)
-        k++;
-    for (int64_t v = lo;; v++, k++) {
+    for (uint64_t i = 0; i <= more; i++) {
+        int64_t v = (int64_t)((uint64_t)l->lo + i * step);
+
+        while (k < in->n && in->value[k] < v)
+            k++;
         if (k >= in->n || in->value[k] != v) {
             *ret = v;
             return 1;
         }
-        if (v == hi)
-            return 0;
     }
+    return 0;
 }
 
 static const struct detent_limit *find_limit (const struct detent_limit *limit, size_t n,
@@ -64,7 +68,7 @@ int detent_selector_check_limits (const struct detent_selector *s,
         if (!l)
             return dt_err_set (e, -DT_EINPUT, "%s/%s: the program reads %s, and the engine states "
                                "no limit of it", family, site, in->name);
-        if (outside (in, l->lo, l->hi, &v))
+        if (outside (in, l, &v))
             return dt_err_set (e, -DT_EREFUSED, "%s/%s: %s may be %" PRId64 " in this engine, and "
                                "the program takes %" PRId64 "..%" PRId64 "%s: lower the engine's "
                                "limit or widen the deployment's and solve again", family, site,

@@ -448,6 +448,10 @@ static const struct {
     { { { "requests", 1, 32 }, { "longest_kv", 0, 4096 }, { "kv_length", 1, 100 } }, 3,
       -DETENT_EREFUSED, "longest_kv may be 0" },
     { { { "requests", 1, 32 }, { "longest_kv", 1, 4096 } }, 2, -DETENT_EINPUT, "kv_length" },
+    { { { "requests", 1, 32, .step = 4 }, { "longest_kv", 7, 4096, .step = 3 },
+        { "kv_length", 1, 100 } }, 3, 0, "" },
+    { { { "requests", 1, 33, .step = 4 }, { "longest_kv", 1, 4096 }, { "kv_length", 1, 100 } }, 3,
+      -DETENT_EREFUSED, "requests may be 33" },
     { { { "requests", 9, 8 } }, 1, -DETENT_EINPUT, "empty" },
     { { { "colour", 1, 2 } }, 1, -DETENT_EINPUT, "colour" },
 };

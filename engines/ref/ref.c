@@ -134,7 +134,9 @@ static size_t find_limits (const struct engine *e, struct detent_limit *ret, int
     }
     budget = fact (e, "token_budget");
     if (is (e, "allreduce")) {
-        ret[n++] = (struct detent_limit){ "bytes", 1, budget * fact (e, "row_bytes") };
+        int64_t row = fact (e, "row_bytes");
+
+        ret[n++] = (struct detent_limit){ "bytes", row, row * budget, .step = row };
         ret[n++] = (struct detent_limit){ "captured", 0, 0 }; /* this engine has no graphs */
     } else
         ret[n++] = (struct detent_limit){ "tokens", 1, budget };

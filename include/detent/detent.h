@@ -88,6 +88,7 @@ struct detent_options {
 struct detent_limit {
     const char *quantity;
     int64_t lo, hi; /* every value the engine may present lies between */
+    int64_t step;   /* ... and is lo, lo + step, ...; 0 or 1: any of them   */
 };
 
 /* Fetch, verify digests, signature and blobs, and keep the bundle.
