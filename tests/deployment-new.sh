@@ -82,6 +82,12 @@ done <<'EOF'
 "first_k_dense_replace":3 "first_k_dense_replace": dense layers
 "text_config":{"a":1} "text_config": several models
 "layer_types":["full_attention","sliding_attention"] "layer_types": layers of several kinds
+"sliding_window_pattern":6 "sliding_window_pattern": not known
+"n_routed_experts":64 "n_routed_experts": not known
+"shared_expert_intermediate_size":5632 "shared_expert_intermediate_size": shared experts
+"mamba_d_state":16 "mamba_d_state": state-space
+"attn_layer_period":8 "attn_layer_period": not known
+"use_sliding_window":true,"max_window_layers":28 "max_window_layers": layers of several kinds
 "hidden_size":1 duplicate
 "head_dim":0 "head_dim": must be an integer
 "head_dim":1.5 "head_dim": must be an integer
@@ -93,6 +99,8 @@ edit 's/"bfloat16"/"int8"/' "$llama"
 refuse '"torch_dtype": must be' new "$tmp/config.json" m vllm
 edit 's/"mlp_only_layers": \[\]/"mlp_only_layers": [0]/' "$qwen"
 refuse '"mlp_only_layers": dense layers' new "$tmp/config.json" m vllm
+edit 's/"model_type": "llama"/"model_type": "jamba"/' "$llama"
+refuse '"model_type": its layers are not known' new "$tmp/config.json" m vllm
 printf '{' > "$tmp/config.json"
 refuse 'config.json:1:' new "$tmp/config.json" m vllm
 printf '[1]' > "$tmp/config.json"

@@ -406,3 +406,10 @@ tests_test_certify_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS) $(PROTOBUF_C_CFLAGS) $(
 tests_test_certify_LDADD = libdtdaemon.la $(CHECK_LIBS)
 endif
 EXTRA_DIST += tests/certify-deployment.yaml
+
+# Assignments of the engines' attention, tried.
+check_PROGRAMS += tests/legality
+tests_legality_SOURCES = tests/legality.c bench/sources.c bench/sources.h
+tests_legality_LDADD = libdtsolver.la
+dist_check_SCRIPTS += tests/legality.sh
+TESTS += tests/legality.sh
