@@ -35,6 +35,33 @@ static const struct {
     { "text_config", "several models in one: give the text model's config.json" },
 };
 
+/* Decoders whose layers are those of the deployments that are written: norm, attention,
+ * norm, then a gated product or experts. */
+static const char *const known_type[]
+    = { "llama", "mistral", "mixtral", "qwen2", "qwen3", "qwen3_moe" };
+
+/* Fields that are read here, or that change no layer's structure. */
+static const char *const known_field[] = {
+    "_name_or_path", "architectures", "attention_bias", "attention_dropout",
+    "attn_logit_softcapping", "bos_token_id", "decoder_sparse_step", "dtype", "eos_token_id",
+    "head_dim", "hidden_act", "hidden_size", "initializer_range", "intermediate_size",
+    "layer_types", "max_position_embeddings", "max_window_layers", "mlp_bias", "model_type",
+    "moe_intermediate_size", "norm_topk_prob", "num_attention_heads", "num_experts",
+    "num_experts_per_tok", "num_hidden_layers", "num_key_value_heads", "num_local_experts",
+    "output_router_logits", "pad_token_id", "pretraining_tp", "rms_norm_eps", "rope_parameters",
+    "rope_scaling", "rope_theta", "router_aux_loss_coef", "router_jitter_noise",
+    "sliding_window", "tie_word_embeddings", "torch_dtype", "transformers_version", "use_cache",
+    "use_sliding_window", "vocab_size",
+};
+
+static int is_one_of (const char *s, const char *const *all, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (strcmp (s, all[i]) == 0)
+            return 1;
+    return 0;
+}
+
 static int refuse (const struct reading *d, const char *field, const char *what)
 {
     return dt_err_set (d->err, -DT_EINPUT, "%s: \"%s\": %s", d->file, field, what);
@@ -62,6 +89,24 @@ static int check_supported (const struct reading *d)
             snprintf (what, sizeof what, "%s is not supported", unsupported[i].what);
             return refuse (d, unsupported[i].field, what);
         }
+    return 0;
+}
+
+/* A field that nobody here knows may say that layers are others than would be written. */
+static int check_known (const struct reading *d)
+{
+    const char *type = json_string_value (json_object_get (d->root, "model_type")), *field;
+    const json_t *v;
+
+    if (!type)
+        return refuse (d, "model_type", "missing");
+    if (!is_one_of (type, known_type, DT_ARRAY_SIZE (known_type)))
+        return refuse (d, "model_type", "its layers are not known: llama, mistral, mixtral, "
+                                        "qwen2, qwen3 and qwen3_moe are");
+    json_object_foreach ((json_t *)(uintptr_t)d->root, field, v)
+        if (given (d, field) && !is_one_of (field, known_field, DT_ARRAY_SIZE (known_field)))
+            return refuse (d, field, "not known, and may change the layers; take it out if it "
+                                     "does not");
     return 0;
 }
 
@@ -138,6 +183,9 @@ static int read_window (const struct reading *d, struct dt_model *m)
         if (!type || !first || strcmp (type, first) != 0)
             return refuse (d, "layer_types", "layers of several kinds are not supported");
     }
+    if (!first && json_is_true (json_object_get (d->root, "use_sliding_window"))
+        && given (d, "max_window_layers"))
+        return refuse (d, "max_window_layers", "layers of several kinds are not supported");
     if (first && strcmp (first, "full_attention") != 0 && strcmp (first, "sliding_attention") != 0)
         return refuse (d, "layer_types", "must be full_attention or sliding_attention");
     if ((r = COUNT (d, 1, &window, "sliding_window")) < 0)
@@ -154,7 +202,7 @@ static int read_layers (const struct reading *d, struct dt_model *m)
     int64_t step = 1;
     int r;
 
-    if ((r = COUNT (d, 1, &m->experts, "num_experts", "num_local_experts", "n_routed_experts")) < 0)
+    if ((r = COUNT (d, 1, &m->experts, "num_experts", "num_local_experts")) < 0)
         return r;
     if (!m->experts)
         return COUNT (d, 0, &m->intermediate, "intermediate_size");
@@ -177,8 +225,6 @@ static int read_rest (const struct reading *d, struct dt_model *m)
     const char *name = json_string_value (json_object_get (d->root, "_name_or_path"));
     int r;
 
-    if (!type)
-        return refuse (d, "model_type", "missing");
     m->qk_norm = strncmp (type, "qwen3", 5) == 0;
     if (name && strlen (name) < sizeof m->name)
         strcpy (m->name, name);
@@ -203,7 +249,8 @@ int dt_model_read (const char *file, const void *data, size_t n, struct dt_model
     d.root = root;
     if (!json_is_object (root))
         r = dt_err_set (reterr, -DT_EINPUT, "%s: no object", file);
-    else if ((r = check_supported (&d)) == 0 && (r = COUNT (&d, 0, &m.hidden, "hidden_size")) == 0
+    else if ((r = check_supported (&d)) == 0 && (r = check_known (&d)) == 0
+             && (r = COUNT (&d, 0, &m.hidden, "hidden_size")) == 0
              && (r = read_attention (&d, &m)) == 0 && (r = read_window (&d, &m)) == 0
              && (r = read_layers (&d, &m)) == 0 && (r = read_dtype (&d, &m)) == 0
              && (r = read_rest (&d, &m)) == 0)
