@@ -1,7 +1,8 @@
 /* bench/solver_ablation.c - what each pass of the simplifier is worth to a deployment's
  * solves: pins, candidates, legal assignments and time with each pass left out, with
  * constant folding alone, and with none.
- * usage: bench/solver-ablation DEPLOYMENT PROGRAMS   PROGRAMS: the engine's folder */
+ * usage: bench/solver-ablation DEPLOYMENT PROGRAMS [FAMILY]
+ *   PROGRAMS: the engine's folder; FAMILY: its sites alone */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -86,11 +87,13 @@ int main (int argc, char **argv)
 {
     static struct bench_sources b;
 
-    if (argc != 3)
-        bench_die ("usage: bench/solver-ablation DEPLOYMENT PROGRAMS");
+    if (argc != 3 && argc != 4)
+        bench_die ("usage: bench/solver-ablation DEPLOYMENT PROGRAMS [FAMILY]");
+    setvbuf (stdout, NULL, _IOLBF, 0); /* a row takes minutes where a pass that is missed does */
     bench_sources_read (&b, argv[1], argv[2]);
     for (size_t i = 0; i < b.d->n_sites; i++)
-        ablate_site (&b, &b.d->site[i]);
+        if (argc == 3 || !strcmp (argv[3], b.d->site[i].family))
+            ablate_site (&b, &b.d->site[i]);
     bench_sources_done (&b);
     return EXIT_SUCCESS;
 }
