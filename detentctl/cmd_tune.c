@@ -1,13 +1,9 @@
 /* detentctl/cmd_tune.c - measure a workload and choose its tuple. */
-#include <string.h>
-
 #include "base/digest.h"
-#include "base/mem.h"
 #include "detentctl/commands.h"
 #include "detentctl/connect.h"
+#include "detentctl/forced.h"
 #include "detentctl/job.h"
-
-#define MAX_FORCE 64
 
 static const struct dt_ctl_option options[] = {
     { "deployment", 0, "NAME", "a deployment that was solved" },
@@ -24,49 +20,6 @@ static const struct dt_ctl_option options[] = {
     { "detach", 0, NULL, "print the job's number and do not wait for its end" },
     { 0 },
 };
-
-/* The value of --force, cut up in place. */
-struct forced {
-    char *text;
-    Detent__Forced one[MAX_FORCE], *list[MAX_FORCE];
-    size_t n;
-};
-
-static int cut (struct forced *f, char *item, struct dt_err *reterr)
-{
-    char *name = strchr (item, ':'), *value = name ? strchr (name, '=') : NULL;
-    Detent__Forced *m = &f->one[f->n];
-
-    if (!value || name == item || value == name + 1 || !value[1])
-        return dt_err_set (reterr, -DT_EUSAGE, "--force: '%s' is not SITE:NAME=VALUE", item);
-    *name = *value = '\0';
-    detent__forced__init (m);
-    m->site = item;
-    m->name = name + 1;
-    m->value = value + 1;
-    f->list[f->n++] = m;
-    return 0;
-}
-
-static int fill_forced (const struct dt_ctl *c, struct forced *f, Detent__TuneRequest *body,
-                        struct dt_err *reterr)
-{
-    const char *list = dt_ctl_value (c, "force");
-    char *at = NULL, *item;
-    int r = 0;
-
-    if (!list)
-        return 0;
-    if (!(f->text = dt_strdup (list)))
-        return dt_err_nomem (reterr);
-    for (item = strtok_r (f->text, ",", &at); item && r == 0; item = strtok_r (NULL, ",", &at))
-        r = f->n < MAX_FORCE ? cut (f, item, reterr)
-                             : dt_err_set (reterr, -DT_EUSAGE, "--force: more than %d values",
-                                           MAX_FORCE);
-    body->force = f->list;
-    body->n_force = f->n;
-    return r;
-}
 
 static int fill (const struct dt_ctl *c, Detent__TuneRequest *body, struct dt_digest *trace,
                  struct dt_err *reterr)
@@ -102,7 +55,7 @@ static int run (const struct dt_ctl *c, struct dt_err *reterr)
     static const char *const needed[] = { "deployment", "workload", NULL };
     Detent__Request rq = DETENT__REQUEST__INIT;
     Detent__TuneRequest body = DETENT__TUNE_REQUEST__INIT;
-    struct forced forced = { .n = 0 };
+    struct dt_forced forced;
     struct dt_digest trace;
     int r;
 
@@ -110,9 +63,12 @@ static int run (const struct dt_ctl *c, struct dt_err *reterr)
         return r;
     rq.body_case = DETENT__REQUEST__BODY_TUNE;
     rq.tune = &body;
-    if ((r = fill_forced (c, &forced, &body, reterr)) == 0)
-        r = dt_job_follow (c, &rq, reterr);
-    dt_free (forced.text);
+    if ((r = dt_forced_parse (c, "force", &forced, reterr)) < 0)
+        return r;
+    body.force = forced.list;
+    body.n_force = forced.n;
+    r = dt_job_follow (c, &rq, reterr);
+    dt_forced_done (&forced);
     return r;
 }
 

@@ -9,6 +9,8 @@ const struct dt_ctl_command *const dt_ctl_commands[] = {
     &dt_cmd_solve,
     &dt_cmd_pins,
     &dt_cmd_explain,
+    &dt_cmd_certify,
+    &dt_cmd_coverage,
     &dt_cmd_trace_import,
     &dt_cmd_trace_submit,
     &dt_cmd_trace_list,

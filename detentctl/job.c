@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "detentctl/certificate_view.h"
 #include "detentctl/connect.h"
 #include "detentctl/progress.h"
 
@@ -99,7 +100,11 @@ static int judge (const Detent__JobReply *j, struct dt_err *reterr)
     if (!strcmp (j->state, "failed"))
         return dt_err_set (reterr, -code, "job %" PRIu64 " failed: %s", j->job, j->what);
     if (!strcmp (j->state, "cancelled"))
-        return dt_err_set (reterr, -DT_ECANCELLED,
+        return !strcmp (j->kind, "certify")
+                   ? dt_err_set (reterr, -DT_ECANCELLED,
+                                 "job %" PRIu64 " was cancelled; its certificates are kept",
+                                 j->job)
+                   : dt_err_set (reterr, -DT_ECANCELLED,
                            "job %" PRIu64 " was cancelled; its %" PRIu64 " measurements are kept",
                            j->job, j->measurements);
     return 0;
@@ -123,8 +128,10 @@ int dt_job_follow (const struct dt_ctl *c, Detent__Request *rq, struct dt_err *r
     dt_client_close (client);
     if (r < 0)
         return r;
-    if ((r = judge (reply->job, reterr)) == 0)
+    if ((r = judge (reply->job, reterr)) == 0) {
         dt_job_print (c, reply->job);
+        r = !dt_certified_all (reply->job);
+    }
     detent__reply__free_unpacked (reply, NULL);
     return r;
 }

@@ -11,7 +11,7 @@
 /* Send a request whose replies are a job's, show progress until it ends, and
  * print what came out.  An interrupt detaches: the job goes on, which is said.
  *   -DT_ECANCELLED  interrupted, or the job was cancelled
- *   the job's own code if it failed */
+ *   the job's own code if it failed; 1: it certified not everything */
 int dt_job_follow (const struct dt_ctl *c, Detent__Request *rq, struct dt_err *reterr);
 
 /* One job, whatever its state. */

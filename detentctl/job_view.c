@@ -5,6 +5,7 @@
 
 #include "base/buf.h"
 #include "base/time.h"
+#include "detentctl/certificate_view.h"
 #include "detentctl/job.h"
 #include "detentctl/print.h"
 #include "detentctl/sheet.h"
@@ -112,15 +113,21 @@ static void print_refusals (const Detent__JobReply *j)
 
 static void print_text (const Detent__JobReply *j)
 {
-    dt_print (stdout, "job %" PRIu64 ": %s of %s for %s, %s", j->job, j->kind, j->deployment,
-              j->workload, j->state);
+    int certifies = !strcmp (j->kind, "certify");
+
+    dt_print (stdout, "job %" PRIu64 ": %s of %s%s%s, %s", j->job, j->kind, j->deployment,
+              *j->workload ? " for " : "", j->workload, j->state);
     if (j->has_ended_ns)
         printf (" after %.1f s", (double)(j->ended_ns - j->started_ns) / 1e9);
-    printf (", %" PRIu64 " measurements\n", j->measurements);
+    if (!certifies)
+        printf (", %" PRIu64 " measurements", j->measurements);
+    putchar ('\n');
     if (!j->has_ended_ns && *j->what) {
         dt_print (stdout, "%3.0f%%: %s", j->fraction * 100, j->what);
         putchar ('\n');
     }
+    if (certifies && j->has_ended_ns)
+        dt_certified_print (j);
     print_choices (j);
     print_costs (j);
     print_notes (j);
@@ -195,6 +202,7 @@ json_t *dt_job_json (const Detent__JobReply *j)
     for (size_t i = 0; i < j->n_site; i++)
         dt_json_append (sites, site_json (j->site[i]));
     dt_json_set (o, "bits", j->has_bits ? dt_json_hex (j->bits) : json_null ());
+    dt_json_set (o, "certified", dt_certified_json (j));
     dt_json_set (o, "code", j->has_code ? json_integer (j->code) : json_null ());
     dt_json_set (o, "deployment", dt_json_text (j->deployment));
     dt_json_set (o, "ended", j->has_ended_ns ? dt_json_time (j->ended_ns) : json_null ());

@@ -3,8 +3,11 @@ noinst_LTLIBRARIES += libdtctl.la
 bin_PROGRAMS += detentctl/detentctl
 libdtctl_la_SOURCES = \
 	detentctl/bundle.c detentctl/bundle.h \
+	detentctl/certificate_view.c detentctl/certificate_view.h \
 	detentctl/cmd_attach.c \
 	detentctl/cmd_cancel.c \
+	detentctl/cmd_certify.c \
+	detentctl/cmd_coverage.c \
 	detentctl/cmd_commit.c \
 	detentctl/cmd_completion.c \
 	detentctl/cmd_deployment_check.c \
@@ -32,6 +35,7 @@ libdtctl_la_SOURCES = \
 	detentctl/dump.c detentctl/dump.h \
 	detentctl/evaluate.c detentctl/evaluate.h \
 	detentctl/families.c detentctl/families.h \
+	detentctl/forced.c detentctl/forced.h \
 	detentctl/gpu.c detentctl/gpu.h \
 	detentctl/graphs.c detentctl/graphs.h \
 	detentctl/help.c \

@@ -40,6 +40,8 @@ static int check_tuple (struct dt_store *s, const struct dt_commit_ask *ask,
     if (ret->uncovered[0])
         return dt_err_set (reterr, -DT_EREFUSED, "tuple %.12s: free field %s has neither "
                            "certificate nor claim", hex, ret->uncovered);
+    if ((r = dt_store_tuple_covered (s, digest, NULL, NULL, reterr)) < 0)
+        return dt_err_prefix (reterr, r, "tuple %.12s", hex);
     if (ret->sampled && !ask->accept_sampled)
         return dt_err_set (reterr, -DT_EUNPROVED, "tuple %.12s: its legality is sampled, not "
                            "proved; --accept-sampled commits it", hex);

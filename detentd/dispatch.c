@@ -18,6 +18,12 @@ static const struct dt_method methods[] = { /* index = number in the oneof */
     [DETENT__REQUEST__BODY_COMMIT] = { "commit", dt_req_commit, DT_ROLE_ADMIN },
     [DETENT__REQUEST__BODY_LOG] = { "log", dt_req_log, DT_ROLE_READ },
     [DETENT__REQUEST__BODY_SHOW] = { "show", dt_req_show, DT_ROLE_READ },
+    [DETENT__REQUEST__BODY_CERTIFY] = { "certify", dt_req_certify, DT_ROLE_SUBMIT },
+    [DETENT__REQUEST__BODY_CERTIFICATE_LIST] = { "certificate_list", dt_req_certificate_list,
+                                                 DT_ROLE_READ },
+    [DETENT__REQUEST__BODY_CERTIFICATE_REVOKE] = { "certificate_revoke",
+                                                   dt_req_certificate_revoke, DT_ROLE_ADMIN },
+    [DETENT__REQUEST__BODY_COVERAGE] = { "coverage", dt_req_coverage, DT_ROLE_READ },
     [DETENT__REQUEST__BODY_FETCH] = { "fetch", dt_req_fetch, DT_ROLE_READ },
 };
 

@@ -25,12 +25,22 @@ void dt_dispatch (struct dt_daemon *d, const struct dt_peer *peer, const uint8_t
 /* Reply with what is known of a job that has not ended. */
 int dt_job_reply (struct dt_ask *a, struct dt_job *j, int final, struct dt_err *reterr);
 
+/* A job's start: in a transaction its row, so that its number survives a crash; and,
+ * as `after`, into the queue and an answer with its number. */
+int dt_job_insert (struct dt_ask *a, struct dt_store *s, struct dt_err *reterr);
+void dt_job_started (struct dt_ask *a, int detach,
+                     void (*run) (struct dt_work *w, struct dt_store *s));
+
 int dt_req_status (struct dt_ask *a, struct dt_err *reterr);
 int dt_req_trace_submit (struct dt_ask *a, struct dt_err *reterr);
 int dt_req_trace_list (struct dt_ask *a, struct dt_err *reterr);
 int dt_req_solve (struct dt_ask *a, struct dt_err *reterr);
 int dt_req_pins (struct dt_ask *a, struct dt_err *reterr);
 int dt_req_tune (struct dt_ask *a, struct dt_err *reterr);
+int dt_req_certify (struct dt_ask *a, struct dt_err *reterr);
+int dt_req_certificate_list (struct dt_ask *a, struct dt_err *reterr);
+int dt_req_certificate_revoke (struct dt_ask *a, struct dt_err *reterr);
+int dt_req_coverage (struct dt_ask *a, struct dt_err *reterr);
 int dt_req_job_list (struct dt_ask *a, struct dt_err *reterr);
 int dt_req_job_attach (struct dt_ask *a, struct dt_err *reterr);
 int dt_req_job_cancel (struct dt_ask *a, struct dt_err *reterr);

@@ -7,15 +7,16 @@
 #include "base/mem.h"
 #include "detentd/describe.h"
 
-int dt_forced_take (struct dt_job *j, const Detent__TuneRequest *rq, struct dt_err *reterr)
+int dt_forced_take (struct dt_job *j, Detent__Forced *const *force, size_t n,
+                    struct dt_err *reterr)
 {
-    if (rq->n_force > DT_JOB_MAX_FORCE)
+    if (n > DT_JOB_MAX_FORCE)
         return dt_err_set (reterr, -DT_ELIMIT, "%zu values are forced; at most %d may be",
-                           rq->n_force, DT_JOB_MAX_FORCE);
-    if (rq->n_force && !(j->force = dt_calloc (rq->n_force, sizeof *j->force)))
+                           n, DT_JOB_MAX_FORCE);
+    if (n && !(j->force = dt_calloc (n, sizeof *j->force)))
         return dt_err_nomem (reterr);
-    for (size_t i = 0; i < rq->n_force; i++) {
-        const Detent__Forced *m = rq->force[i];
+    for (size_t i = 0; i < n; i++) {
+        const Detent__Forced *m = force[i];
         struct dt_job_force *f = &j->force[i];
 
         for (size_t k = 0; k < i; k++)

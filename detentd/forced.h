@@ -9,7 +9,8 @@
 
 /* Copy from the request into the job.
  *   -DT_ELIMIT  more than DT_JOB_MAX_FORCE      -DT_EINPUT  the same one twice */
-int dt_forced_take (struct dt_job *j, const Detent__TuneRequest *rq, struct dt_err *reterr);
+int dt_forced_take (struct dt_job *j, Detent__Forced *const *force, size_t n,
+                    struct dt_err *reterr);
 /* Clear allowed[n_assignments] where a value of this site is not the one that is set.
  * Names are whole, or what follows the last dot.
  *   -DT_EINPUT    no such pin or live knob, or the name fits several

@@ -30,7 +30,8 @@ const char *dt_job_state_name (enum dt_job_state s)
     return states[s].name;
 }
 
-struct dt_job *dt_job_new (const char *deployment, const char *workload, struct dt_err *reterr)
+struct dt_job *dt_job_new (const char *kind, const char *deployment, const char *workload,
+                           struct dt_err *reterr)
 {
     struct dt_job *j = dt_calloc (1, sizeof *j);
 
@@ -42,6 +43,7 @@ struct dt_job *dt_job_new (const char *deployment, const char *workload, struct 
         }
         return NULL;
     }
+    j->kind = kind;
     pthread_mutex_init (&j->lock, NULL);
     j->left_s = -1;
     j->started_ns = dt_time_wall_ns ();
@@ -80,7 +82,7 @@ void dt_job_describe (struct dt_job *j, Detent__JobReply *ret, char what[DT_JOB_
 {
     detent__job_reply__init (ret);
     ret->job = j->id;
-    ret->kind = (char *)"tune";
+    ret->kind = (char *)j->kind;
     ret->deployment = j->deployment;
     ret->workload = j->workload;
     ret->started_ns = j->started_ns;
@@ -94,6 +96,59 @@ void dt_job_describe (struct dt_job *j, Detent__JobReply *ret, char what[DT_JOB_
     j->told = j->changes;
     pthread_mutex_unlock (&j->lock);
     ret->what = what;
+}
+
+void dt_job_describe_end (struct dt_job *j, enum dt_job_state state, int code, const char *text,
+                          Detent__JobReply *ret, char what[DT_JOB_WHAT])
+{
+    dt_job_describe (j, ret, what);
+    ret->state = (char *)states[state].name;
+    ret->what = (char *)text;
+    ret->has_left_s = 0;
+    ret->has_ended_ns = 1;
+    ret->ended_ns = dt_time_wall_ns ();
+    ret->has_code = code != 0;
+    ret->code = -code;
+    if (state == DT_JOB_DONE)
+        ret->fraction = 1;
+}
+
+int dt_job_pack (struct dt_job *j, const Detent__JobReply *reply, struct dt_err *reterr)
+{
+    dt_free (j->result);
+    j->n_result = 0;
+    if (!(j->result = dt_calloc (detent__job_reply__get_packed_size (reply), 1)))
+        return dt_err_nomem (reterr);
+    j->n_result = detent__job_reply__pack (reply, j->result);
+    return 0;
+}
+
+int dt_job_put_end (struct dt_job *j, struct dt_store *s, const Detent__JobReply *reply,
+                    const struct dt_digest *tuple, struct dt_err *reterr)
+{
+    struct dt_job_row row = { .id = j->id, .state = reply->state, .what = reply->what,
+                              .code = reply->has_code ? reply->code : 0,
+                              .result = j->result, .n_result = j->n_result,
+                              .tuple = tuple, .ended_ns = reply->ended_ns };
+
+    return dt_store_job_end (s, &row, reterr);
+}
+
+static int put_running (struct dt_store *s, void *ctx, struct dt_err *reterr)
+{
+    return dt_store_job_start (s, ((struct dt_job *)ctx)->id, reterr);
+}
+
+int dt_job_begin (struct dt_job *j, struct dt_err *reterr)
+{
+    int r;
+
+    if (atomic_load (&j->cancel))
+        return dt_err_set (reterr, -DT_ECANCELLED, "cancelled");
+    if ((r = dt_pool_transact (j->d->writer, put_running, j, reterr)) < 0)
+        return r;
+    dt_job_move (j, DT_JOB_RUNNING);
+    return 0;
 }
 
 static void tell (struct dt_job *j, Detent__JobReply *job, int final)

@@ -34,12 +34,16 @@ struct dt_job {
     struct dt_daemon *d;
     /* Set before it is queued, then read only. */
     uint64_t id;
+    const char *kind; /* "tune", "certify": static */
     char *deployment, *workload;
+    char *family, *site; /* certify: only these, or NULL */
+    uint32_t repeats, rivals;
+    uint64_t seed;
     struct dt_digest trace[DT_JOB_MAX_TRACES];
     size_t n_traces;
     double budget_s;
     uint64_t max_calls;
-    int exhaustive, no_tables, anew; /* anew: stored measurements are not taken */
+    int exhaustive, no_tables, anew; /* anew: what is in the store is not taken */
     struct dt_job_force {
         char *site, *name, *value;
     } *force; /* [n_force] pins and knobs that the operator sets */
@@ -71,7 +75,8 @@ struct dt_jobs {
     unsigned ticks;
 };
 
-struct dt_job *dt_job_new (const char *deployment, const char *workload, struct dt_err *reterr);
+struct dt_job *dt_job_new (const char *kind, const char *deployment, const char *workload,
+                           struct dt_err *reterr);
 struct dt_job *dt_job_free (struct dt_job *j); /* NULL ok; returns NULL */
 /* Into the table, and to the tuner; the job is the table's.
  *   what dt_pool_post returns: the job is still the caller's */
@@ -88,6 +93,17 @@ void dt_job_cancel (struct dt_job *j, int why);
 void dt_job_describe (struct dt_job *j, Detent__JobReply *ret, char what[DT_JOB_WHAT]);
 /* On the tuner's thread: move to another state; the table of states allows it. */
 void dt_job_move (struct dt_job *j, enum dt_job_state state);
+
+/* On the tuner's thread, in this order: running, in the store too; what it was in
+ * the end (dt_job_describe, and `text` in place of `what`); that, packed for the
+ * clients; and in the store, within a transaction.
+ *   -DT_ECANCELLED, -ENOMEM, or the store's */
+int dt_job_begin (struct dt_job *j, struct dt_err *reterr);
+void dt_job_describe_end (struct dt_job *j, enum dt_job_state state, int code, const char *text,
+                          Detent__JobReply *ret, char what[DT_JOB_WHAT]);
+int dt_job_pack (struct dt_job *j, const Detent__JobReply *reply, struct dt_err *reterr);
+int dt_job_put_end (struct dt_job *j, struct dt_store *s, const Detent__JobReply *reply,
+                    const struct dt_digest *tuple, struct dt_err *reterr);
 
 /* Tell followers what changed; called at most every DT_JOBS_TICK_MS. */
 #define DT_JOBS_TICK_MS 200

@@ -2,8 +2,9 @@
 noinst_LTLIBRARIES += libdtdaemon.la
 libdtdaemon_la_SOURCES = \
 	detentd/ask.c detentd/ask.h \
-	detentd/certificate.c detentd/certificate.h \
+	detentd/certifying.c detentd/certifying.h \
 	detentd/commit.c detentd/commit.h \
+	detentd/covering.c detentd/covering.h \
 	detentd/daemon.c detentd/daemon.h \
 	detentd/describe.c detentd/describe.h \
 	detentd/dispatch.c detentd/dispatch.h \
@@ -18,7 +19,9 @@ libdtdaemon_la_SOURCES = \
 	detentd/pool.c detentd/pool.h \
 	detentd/probe.c detentd/probe.h \
 	detentd/publish.c detentd/publish.h \
+	detentd/req_certify.c \
 	detentd/req_commit.c \
+	detentd/req_coverage.c \
 	detentd/req_fetch.c \
 	detentd/req_job.c \
 	detentd/req_solve.c \
@@ -30,6 +33,7 @@ libdtdaemon_la_SOURCES = \
 	detentd/show.c detentd/show.h \
 	detentd/solving.c detentd/solving.h \
 	detentd/store.c detentd/store.h detentd/store_sql.h \
+	detentd/store_certificate.c \
 	detentd/store_commit.c \
 	detentd/store_content.c \
 	detentd/store_job.c \

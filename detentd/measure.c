@@ -42,6 +42,12 @@ static int call (struct dt_measure *m, const Detent__WorkerRequest *rq, const ch
     return r;
 }
 
+int dt_measure_ask (void *ctx, const Detent__WorkerRequest *rq, const char *doing,
+                    Detent__WorkerReply **ret, struct dt_err *reterr)
+{
+    return call (ctx, rq, doing, ret, reterr);
+}
+
 static int put_backend (struct dt_store *s, void *ctx, struct dt_err *reterr)
 {
     struct dt_measure *m = ctx;

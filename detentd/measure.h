@@ -35,6 +35,10 @@ struct dt_measure {
 /* Start a worker, open the backend in it, and note who it is in the store. */
 int dt_measure_open (struct dt_measure *m, struct dt_job *job, const char *backend,
                      uint32_t units, struct dt_err *reterr);
+/* A request of the caller's own; `ctx` is a dt_measure.  A worker whose job is
+ * cancelled meanwhile gives -DT_ECANCELLED. */
+int dt_measure_ask (void *ctx, const Detent__WorkerRequest *rq, const char *doing,
+                    Detent__WorkerReply **ret, struct dt_err *reterr);
 /* Read what is known of the plan that is set, for the site that is set. */
 int dt_measure_recall (struct dt_measure *m, struct dt_store *s, struct dt_err *reterr);
 /* Store what is pending; the job's counter then has it. */

@@ -90,16 +90,35 @@ static int possible (struct dt_probe *p, size_t f, int64_t v)
     return 0;
 }
 
+static int ascending (const void *a, const void *b)
+{
+    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+
+    return (x > y) - (x < y);
+}
+
+/* Sort, and leave out what comes twice. */
+static size_t sort_values (int64_t *value, size_t n)
+{
+    size_t kept = 0;
+
+    qsort (value, n, sizeof *value, ascending);
+    for (size_t i = 0; i < n; i++)
+        if (kept == 0 || value[i] != value[kept - 1])
+            value[kept++] = value[i];
+    return kept;
+}
+
 static void add_candidate (struct dt_probe *p, size_t f, int64_t v)
 {
     struct probe_field *c = &p->field[f];
 
-    if (v >= 0 && c->n < MAX_CANDIDATES && (c->n == 0 || v > c->value[c->n - 1])
-        && possible (p, f, v))
+    if (v >= 0 && c->n < MAX_CANDIDATES && possible (p, f, v))
         c->value[c->n++] = v;
 }
 
-/* Powers of two, what lies beside them, and between. */
+/* Powers of two, what lies beside them, and between; and likewise numbers of the steps
+ * in which the domain of an input goes (bytes of a row, say). */
 static void find_candidates (struct dt_probe *p, size_t f)
 {
     static const int64_t small[] = { 0, 1, 2, 3, 4, 5, 7, 8, 9, 12, 15, 16, 17, 24, 31, 32, 33 };
@@ -114,6 +133,14 @@ static void find_candidates (struct dt_probe *p, size_t f)
         add_candidate (p, f, v);
         add_candidate (p, f, v + 1);
     }
+    for (size_t i = 0; i < dt_vm_inputs (p->vm); i++) {
+        const struct dt_vm_input *in = dt_vm_input (p->vm, i);
+
+        for (size_t k = 0; in->step > 1 && k < DT_ARRAY_SIZE (small); k++)
+            if (small[k] <= (in->hi - in->lo) / in->step)
+                add_candidate (p, f, in->lo + small[k] * in->step);
+    }
+    p->field[f].n = sort_values (p->field[f].value, p->field[f].n);
 }
 
 int dt_probe_new (const struct dt_schema *schema, const struct dt_vm *vm, uint64_t seed,
@@ -309,16 +336,18 @@ static int changes (struct dt_probe *p, struct base *b, int64_t v, int64_t *was)
     return r;
 }
 
-/* The least value above `lo`, at most `hi`, at which what is at `lo` has changed. */
-static int64_t bisect (struct dt_probe *p, struct base *b, int64_t lo, int64_t hi)
+/* The least value above `lo`, at most `hi`, at which what is at `lo` has changed; both
+ * count steps of the input's domain. */
+static int64_t bisect (struct dt_probe *p, struct base *b, const struct dt_vm_input *input,
+                       int64_t lo, int64_t hi)
 {
     int64_t was[DT_VM_MAX_OUTPUTS] = { 0 };
 
     while (hi - lo > 1) {
         int64_t middle = lo + (hi - lo) / 2;
 
-        changes (p, b, lo, was);
-        if (changes (p, b, middle, was) == 0)
+        changes (p, b, input->lo + lo * input->step, was);
+        if (changes (p, b, input->lo + middle * input->step, was) == 0)
             lo = middle;
         else
             hi = middle;
@@ -326,43 +355,32 @@ static int64_t bisect (struct dt_probe *p, struct base *b, int64_t lo, int64_t h
     return hi;
 }
 
-/* Every value up to 64, then steps of a thirty-second. */
+/* Every value up to the 64th, then steps of a thirty-second. */
 static void scan (struct dt_probe *p, struct base *b, const struct dt_vm_input *input,
                   int64_t *ret, size_t *n, size_t room)
 {
-    int64_t was[DT_VM_MAX_OUTPUTS] = { 0 }, last = 0;
+    int64_t was[DT_VM_MAX_OUTPUTS] = { 0 }, last = 0, end = (input->hi - input->lo) / input->step;
     int seen = 0;
 
-    for (int64_t v = input->lo; v <= input->hi && *n < room;) {
-        int changed = changes (p, b, v, was);
+    for (int64_t k = 0; k <= end && *n < room;) {
+        int changed = changes (p, b, input->lo + k * input->step, was);
 
         if (changed > 0 && seen)
-            ret[(*n)++] = bisect (p, b, last, v);
+            ret[(*n)++] = input->lo + bisect (p, b, input, last, k) * input->step;
         seen = changed >= 0;
-        last = v;
-        if (v == input->hi)
+        last = k;
+        if (k == end)
             break;
-        v += v - input->lo < 64 ? 1 : (v - input->lo) / 32;
-        v = v > input->hi ? input->hi : v;
+        k += k < 64 ? 1 : k / 32;
+        k = k > end ? end : k;
     }
 }
 
-static int ascending (const void *a, const void *b)
-{
-    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-
-    return (x > y) - (x < y);
-}
-
-/* Sort, leave out what comes twice, and choose evenly. */
+/* Sort, and choose evenly. */
 static size_t thin (int64_t *value, size_t n, size_t room)
 {
-    size_t kept = 0;
+    size_t kept = sort_values (value, n);
 
-    qsort (value, n, sizeof *value, ascending);
-    for (size_t i = 0; i < n; i++)
-        if (kept == 0 || value[i] != value[kept - 1])
-            value[kept++] = value[i];
     if (kept <= room)
         return kept;
     for (size_t i = 0; i < room; i++)

@@ -5,6 +5,8 @@
 #include "detentd/commit.h"
 #include "detentd/dispatch.h"
 
+#define DT_FETCH_MAX_CERTIFICATES 4096 /* a site has one; as many as a bundle's sites */
+
 struct bundle {
     struct dt_ask *a;
     void **rows;
@@ -70,6 +72,48 @@ static int selectors (struct dt_ask *a, struct dt_store *s, const struct dt_dige
     return 0;
 }
 
+/* Certificates that several fields share travel once. */
+struct certificates {
+    struct dt_ask *a;
+    struct dt_store *s;
+    Detent__FetchReply *reply;
+    struct dt_digest seen[DT_FETCH_MAX_CERTIFICATES];
+    size_t n;
+    struct dt_err *err;
+};
+
+static int add_certificate (void *ctx, const struct dt_digest *digest)
+{
+    struct certificates *c = ctx;
+
+    for (size_t i = 0; i < c->n; i++)
+        if (dt_digest_equal (&c->seen[i], digest))
+            return 0;
+    if (c->n == DT_FETCH_MAX_CERTIFICATES)
+        return dt_err_set (c->err, -DT_ELIMIT, "the tuple needs more than %d certificates",
+                           DT_FETCH_MAX_CERTIFICATES);
+    c->seen[c->n] = *digest;
+    return blob (c->a, c->s, "certificate", digest, &c->reply->certificate[c->n++], c->err);
+}
+
+/* What covers the tuple's free fields now: one that was revoked since the commit is a
+ * refusal, which an engine meets when it starts. */
+static int certificates (struct dt_ask *a, struct dt_store *s, const struct dt_digest *tuple,
+                         Detent__FetchReply *reply, struct dt_err *reterr)
+{
+    struct certificates *c = dt_arena_alloc (&a->arena, sizeof *c);
+    int r;
+
+    if (!c || !(reply->certificate = dt_arena_array (&a->arena, DT_FETCH_MAX_CERTIFICATES,
+                                                     sizeof *reply->certificate)))
+        return dt_err_nomem (reterr);
+    *c = (struct certificates){ .a = a, .s = s, .reply = reply, .err = reterr };
+    if ((r = dt_store_tuple_covered (s, tuple, add_certificate, c, reterr)) < 0)
+        return r;
+    reply->n_certificate = c->n;
+    return 0;
+}
+
 /* The commit of a snapshot must be of the chain that is asked for. */
 static int snapshot (struct dt_ask *a, struct dt_store *s, const Detent__FetchRequest *rq,
                      Detent__CommitInfo **ret, struct dt_err *reterr)
@@ -108,7 +152,8 @@ static int fetch (struct dt_store *s, void *ctx, struct dt_err *reterr)
     if (r < 0
         || (r = dt_check_digest ("tuple of the commit", info->tuple, &tuple, reterr)) < 0
         || (r = blob (a, s, "tuple", &tuple, &reply->tuple, reterr)) < 0
-        || (r = selectors (a, s, &tuple, reply, reterr)) < 0)
+        || (r = selectors (a, s, &tuple, reply, reterr)) < 0
+        || (r = certificates (a, s, &tuple, reply, reterr)) < 0)
         return r;
     reply->commit = info->commit;
     reply->signature = info->signature;

@@ -17,6 +17,36 @@ int dt_job_reply (struct dt_ask *a, struct dt_job *j, int final, struct dt_err *
     return 0;
 }
 
+int dt_job_insert (struct dt_ask *a, struct dt_store *s, struct dt_err *reterr)
+{
+    struct dt_job *j = a->job;
+
+    return dt_store_job_new (s, j->kind, j->deployment, j->workload, j->started_ns, &j->id,
+                             reterr);
+}
+
+void dt_job_started (struct dt_ask *a, int detach,
+                     void (*run) (struct dt_work *w, struct dt_store *s))
+{
+    struct dt_job *j = a->job;
+    struct dt_err err = { "" };
+    int r;
+
+    if ((r = detach ? 0 : dt_job_attach (j, &a->peer, &err)) < 0
+        || (r = dt_job_start (a->d, j, run, &err)) < 0) {
+        dt_log (DT_LOG_WARNING, "job", "%llu was not started: %s", (unsigned long long)j->id,
+                err.text);
+        a->r = r;
+        a->err = err;
+        return;
+    }
+    a->job = NULL; /* the table's now */
+    if ((r = dt_job_reply (a, j, detach, &err)) < 0) {
+        a->r = r;
+        a->err = err;
+    }
+}
+
 struct found {
     struct dt_ask *a;
     void **items;

@@ -5,37 +5,11 @@
 #include "detentd/forced.h"
 #include "detentd/tuning.h"
 
-/* In a transaction: the job's row, so that its number survives a crash. */
-static int insert (struct dt_ask *a, struct dt_store *s, struct dt_err *reterr)
-{
-    struct dt_job *j = a->job;
-
-    return dt_store_job_new (s, "tune", j->deployment, j->workload, j->started_ns, &j->id,
-                             reterr);
-}
-
-/* The row is there: queue the job, and answer with its number. */
 static void started (struct dt_ask *a)
 {
     const Detent__TuneRequest *rq = a->rq->tune;
-    int detach = rq->has_detach && rq->detach;
-    struct dt_job *j = a->job;
-    struct dt_err err = { "" };
-    int r;
 
-    if ((r = detach ? 0 : dt_job_attach (j, &a->peer, &err)) < 0
-        || (r = dt_job_start (a->d, j, dt_tuning_run, &err)) < 0) {
-        dt_log (DT_LOG_WARNING, "job", "%llu was not started: %s", (unsigned long long)j->id,
-                err.text);
-        a->r = r;
-        a->err = err;
-        return;
-    }
-    a->job = NULL; /* the table's now */
-    if ((r = dt_job_reply (a, j, detach, &err)) < 0) {
-        a->r = r;
-        a->err = err;
-    }
+    dt_job_started (a, rq->has_detach && rq->detach, dt_tuning_run);
 }
 
 static int add_trace (void *ctx, const struct dt_trace_row *row)
@@ -91,7 +65,7 @@ static int check_tune (struct dt_ask *a, const Detent__TuneRequest *rq, struct d
     j->exhaustive = rq->has_exhaustive && rq->exhaustive;
     j->anew = rq->has_anew && rq->anew;
     j->no_tables = rq->has_no_tables && rq->no_tables;
-    if ((r = dt_forced_take (j, rq, reterr)) < 0)
+    if ((r = dt_forced_take (j, rq->force, rq->n_force, reterr)) < 0)
         return r;
     return find_traces (a, rq, j, reterr);
 }
@@ -107,10 +81,10 @@ int dt_req_tune (struct dt_ask *a, struct dt_err *reterr)
     if (a->d->jobs.n >= DT_JOBS_MAX)
         return dt_err_set (reterr, -EBUSY, "%zu jobs wait or run; at most %d may", a->d->jobs.n,
                            DT_JOBS_MAX);
-    if (!(a->job = dt_job_new (rq->deployment, rq->workload, reterr)))
+    if (!(a->job = dt_job_new ("tune", rq->deployment, rq->workload, reterr)))
         return -ENOMEM;
     if ((r = check_tune (a, rq, a->job, reterr)) < 0)
         return r;
     a->after = started;
-    return dt_ask_write (a, insert, reterr);
+    return dt_ask_write (a, dt_job_insert, reterr);
 }

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "base/time.h"
 #include "detent/backend.h"
 
 /* Requests of a batch: what lies beside the sizes at which kernels change course. */
@@ -23,6 +22,7 @@ static const uint32_t sizes[] = { 1, 2, 3, 5, 8, 9, 17, 18, 33, 64, 65, 66, 130 
  * two.  Beyond it only the batches are smaller. */
 #define RUN_NS 400000.0
 #define LONG_RUN 8.0
+#define LEAST_WORK 64 /* by dt_schema_work, however slow a kernel is */
 
 struct round {
     const struct dt_round *o;
@@ -186,7 +186,7 @@ static int begin (struct round *x, struct dt_err *reterr)
 /* --- batches ------------------------------------------------------------------------------ */
 
 struct outcome {
-    uint64_t runs, rows, changed, tried, refused, of;
+    uint64_t runs, rows, changed, tried, refused, of, least_ns;
 };
 
 static int send (struct round *x, const struct dt_probe_batch *b, uint32_t data,
@@ -212,7 +212,8 @@ static int send (struct round *x, const struct dt_probe_batch *b, uint32_t data,
     if ((r = ask (x, &rq, ret_reply, reterr)) < 0)
         return r;
     v = (*ret_reply)->certified;
-    *ret = (struct outcome){ v->runs, v->rows, v->changed, v->tried, v->refused, v->of };
+    *ret = (struct outcome){ v->runs, v->rows, v->changed, v->tried, v->refused, v->of,
+                             v->has_least_ns ? v->least_ns : 0 };
     return 0;
 }
 
@@ -248,28 +249,23 @@ static double work_of (const struct round *x, const struct dt_probe_batch *b)
     return dt_schema_work (x->schema, &call);
 }
 
-/* How much work one run may have.  The quickest of some batches counts: others were
- * disturbed. */
+/* How much work one run may have.  The quickest run counts: others were disturbed, and
+ * a round on a busy machine should try as much as on an idle one. */
 static int calibrate (struct round *x, struct dt_err *reterr)
 {
     int r;
 
-    x->work = 64;
+    x->work = LEAST_WORK;
     for (int i = 0; i < 4; i++) {
         struct dt_probe_batch b;
         struct outcome o;
-        uint64_t start_ns;
+        double work;
 
         if ((r = dt_probe_draw (x->probe, &x->scratch, 4, 1024, &b, reterr)) < 0
-            || (r = run_batch (x, &b, DT_BACKEND_RANDOM, 1, &o, reterr)) < 0)
+            || (r = run_batch (x, &b, DT_BACKEND_RANDOM, COMBINATIONS, &o, reterr)) < 0)
             return r;
-        start_ns = dt_time_raw_ns ();
-        if ((r = run_batch (x, &b, DT_BACKEND_RANDOM, COMBINATIONS, &o, reterr)) < 0)
-            return r;
-        if (o.runs) {
-            double each_ns = (double)(dt_time_raw_ns () - start_ns) / (double)o.runs;
-            double work = work_of (x, &b) * RUN_NS / each_ns;
-
+        if (o.runs && o.least_ns) {
+            work = work_of (x, &b) * RUN_NS / (double)o.least_ns;
             x->work = work > x->work ? work : x->work;
         }
     }
@@ -298,10 +294,12 @@ static int run_sizes (struct round *x, struct dt_err *reterr)
 static int run_threshold (struct round *x, size_t input, int64_t threshold, int *ret,
                           struct dt_err *reterr)
 {
+    int64_t step = dt_vm_input (x->o->vm, input)->step;
     int r;
 
     *ret = 1;
-    for (int64_t v = threshold - 1; v <= threshold + 1; v++) {
+    for (int64_t k = -1; k <= 1; k++) {
+        int64_t v = threshold + k * step;
         struct dt_probe_batch b;
         struct outcome o = { 0 };
 
@@ -311,7 +309,7 @@ static int run_threshold (struct round *x, size_t input, int64_t threshold, int 
         if (r && (r = run_batch (x, &b, (uint32_t)(x->done % DT_BACKEND_DATA_KINDS),
                                  THRESHOLD_COMBINATIONS, &o, reterr)) < 0)
             return r;
-        *ret &= o.runs > 0 || v == threshold + 1; /* the domain may end there */
+        *ret &= o.runs > 0 || k == 1; /* the domain may end there */
         if (x->difference->text[0])
             break;
     }

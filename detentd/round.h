@@ -1,11 +1,11 @@
 /* detentd/round.h - a round of certification: one site under one assignment.
- * Uses: detentd/certificate.h, detentd/probe.h, proto/.  Used by: certifying.c, tests.
+ * Uses: proto/certificate.h, detentd/probe.h, proto/.  Used by: certifying.c, tests.
  *
  * The batches are chosen here, and run by the worker (profiler/certify.h). */
 #ifndef DT_DETENTD_ROUND_H
 #define DT_DETENTD_ROUND_H
 
-#include "detentd/certificate.h"
+#include "proto/certificate.h"
 #include "detentd/probe.h"
 #include "proto/detent.pb-c.h"
 

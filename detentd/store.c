@@ -93,6 +93,30 @@ static const struct {
                        " JOIN blob b ON b.digest = c.digest"
                        " WHERE (?1 IS NULL OR deployment = ?1) AND (?2 IS NULL OR workload = ?2)"
                        " ORDER BY c.rowid DESC LIMIT ?3" },
+    { DT_STMT_CERTIFICATE_PUT, "INSERT INTO certificate (digest, key, deployment, family, site,"
+                               " time_ns) VALUES (?, ?, ?, ?, ?, ?)"
+                               " ON CONFLICT (digest) DO NOTHING" },
+    { DT_STMT_CERTIFICATE_FIELD_PUT, "INSERT INTO certificate_field (certificate, field)"
+                                     " VALUES (?, ?) ON CONFLICT DO NOTHING" },
+    { DT_STMT_CERTIFICATES, "SELECT c.digest, key, deployment, family, site, c.time_ns,"
+                            " coalesce (revoked_ns, 0), coalesce (why, ''), data"
+                            " FROM certificate c JOIN blob b ON b.digest = c.digest"
+                            " WHERE ?1 IS NULL OR deployment = ?1"
+                            " ORDER BY family, site, c.time_ns, c.rowid" },
+    { DT_STMT_CERTIFICATE_FIND, "SELECT digest FROM certificate WHERE digest BETWEEN ? AND ?"
+                                " LIMIT 2" },
+    { DT_STMT_CERTIFICATE_REVOKE, "UPDATE certificate SET revoked_ns = ?, why = ?"
+                                  " WHERE digest = ? AND revoked_ns IS NULL" },
+    { DT_STMT_CERTIFIED, "SELECT c.digest FROM certificate c JOIN certificate_field f"
+                         " ON f.certificate = c.digest WHERE key = ? AND field = ?"
+                         " AND revoked_ns IS NULL ORDER BY c.rowid DESC LIMIT 1" },
+    { DT_STMT_REVOKED, "SELECT c.digest, why FROM certificate c JOIN certificate_field f"
+                       " ON f.certificate = c.digest WHERE key = ? AND field = ?"
+                       " AND revoked_ns IS NOT NULL ORDER BY revoked_ns DESC LIMIT 1" },
+    { DT_STMT_TUPLE_FREE_PUT, "INSERT INTO tuple_free (tuple, family, site, field, key)"
+                              " VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING" },
+    { DT_STMT_TUPLE_FREE, "SELECT family, site, field, key FROM tuple_free WHERE tuple = ?"
+                          " ORDER BY family, site, field" },
     { DT_STMT_FIND, "SELECT digest, kind = 'commit' FROM blob WHERE digest BETWEEN ? AND ?"
                     " AND kind IN ('commit', 'tuple') LIMIT 2" },
     { DT_STMT_COUNTS, "SELECT (SELECT count (*) FROM trace), (SELECT count (*) FROM solution),"
@@ -252,6 +276,23 @@ static int check (struct dt_store *s, struct dt_err *reterr)
     return r;
 }
 
+/* Each row of foreign_key_check is a reference to nothing. */
+static int check_keys (struct dt_store *s, struct dt_err *reterr)
+{
+    sqlite3_stmt *st;
+    int code, r = 0;
+
+    if (sqlite3_prepare_v2 (s->db, "PRAGMA foreign_key_check", -1, &st, NULL) != SQLITE_OK)
+        return dt_store_failed (s, reterr);
+    if ((code = sqlite3_step (st)) == SQLITE_ROW)
+        r = dt_err_set (reterr, -DT_ECORRUPT, "store %s: a row of %s refers to nothing", s->path,
+                        dt_column_text (st, 0));
+    else if (code != SQLITE_DONE)
+        r = dt_store_failed (s, reterr);
+    sqlite3_finalize (st);
+    return r;
+}
+
 static int migrate_one (struct dt_store *s, const struct dt_migration *m, struct dt_err *reterr)
 {
     char *sql = dt_strf ("BEGIN IMMEDIATE;\n%s\nPRAGMA user_version = %d; COMMIT;", m->sql,
@@ -293,9 +334,16 @@ static int migrate (struct dt_store *s, struct dt_err *reterr)
     if ((r = script (s, "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL", reterr)) < 0
         || (r = script (s, "PRAGMA application_id = 0x44544e54", reterr)) < 0)
         return r;
+    /* A table that others refer to is replaced with foreign keys off; what they say is
+     * checked once all is there. */
+    if ((r = script (s, "PRAGMA foreign_keys = OFF", reterr)) < 0)
+        return r;
     for (size_t i = (size_t)s->version; i < dt_n_migrations; i++)
         if ((r = migrate_one (s, &dt_migrations[i], reterr)) < 0)
             return r;
+    if ((r = script (s, "PRAGMA foreign_keys = ON", reterr)) < 0
+        || (r = check_keys (s, reterr)) < 0)
+        return r;
     return check (s, reterr);
 }
 

@@ -191,6 +191,50 @@ int dt_store_commits (struct dt_store *s, const char *deployment, const char *wo
 int dt_store_find (struct dt_store *s, const char *prefix, struct dt_digest *ret,
                    int *ret_is_commit, struct dt_err *reterr);
 
+/* --- certificates -------------------------------------------------------------*/
+struct dt_certificate_row {
+    struct dt_digest digest, key; /* key: dt_certificate_key */
+    const char *deployment, *family, *site;
+    int64_t time_ns, revoked_ns; /* revoked_ns 0: it holds */
+    const char *why;             /* it was revoked; "" */
+    const void *data;            /* its bytes */
+    size_t n_data;
+};
+/* digest, time and revocation are set here. */
+int dt_store_certificate_put (struct dt_store *s, const struct dt_certificate_row *row,
+                              const char *const *field, size_t n_fields, struct dt_digest *ret,
+                              struct dt_err *reterr);
+/* Of those made for a deployment, or all (NULL); by site. */
+int dt_store_certificates (struct dt_store *s, const char *deployment,
+                           int (*fn) (void *ctx, const struct dt_certificate_row *row), void *ctx,
+                           struct dt_err *reterr);
+/* The one whose digest starts with the hex digits.  As dt_store_find. */
+int dt_store_certificate_find (struct dt_store *s, const char *prefix, struct dt_digest *ret,
+                               struct dt_err *reterr);
+/*   -DT_ENOTFOUND  no such certificate, or it is revoked already */
+int dt_store_certificate_revoke (struct dt_store *s, const struct dt_digest *digest,
+                                 const char *why, struct dt_err *reterr);
+/* 1 and the newest certificate under the key that covers the field and holds; or 0. */
+int dt_store_certified (struct dt_store *s, const struct dt_digest *key, const char *field,
+                        struct dt_digest *ret, struct dt_err *reterr);
+
+/* A free field without a claim, and the key of the certificates that cover it. */
+struct dt_free_row {
+    const char *family, *site, *field;
+    struct dt_digest key;
+};
+int dt_store_tuple_free_put (struct dt_store *s, const struct dt_digest *tuple,
+                             const struct dt_free_row *row, struct dt_err *reterr);
+int dt_store_tuple_free (struct dt_store *s, const struct dt_digest *tuple,
+                         int (*fn) (void *ctx, const struct dt_free_row *row), void *ctx,
+                         struct dt_err *reterr);
+/* All free fields of a tuple are covered: 0; `fn` (may be NULL) is handed the
+ * certificates, each once for a field.
+ *   -DT_EREFUSED  one is not: the text names it, and a certificate that was revoked */
+int dt_store_tuple_covered (struct dt_store *s, const struct dt_digest *tuple,
+                            int (*fn) (void *ctx, const struct dt_digest *certificate), void *ctx,
+                            struct dt_err *reterr);
+
 struct dt_store_counts {
     uint64_t traces, solutions, tuples, commits, bytes;
 };

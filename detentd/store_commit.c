@@ -173,8 +173,7 @@ int dt_store_commits (struct dt_store *s, const char *deployment, const char *wo
     return walk (s, st, fn, ctx, &n, reterr);
 }
 
-/* The first and last digest with this prefix. */
-static int bounds (const char *prefix, struct dt_digest *ret_lo, struct dt_digest *ret_hi,
+int dt_store_prefix (const char *prefix, struct dt_digest *ret_lo, struct dt_digest *ret_hi,
                    struct dt_err *reterr)
 {
     char lo[DT_DIGEST_HEX], hi[DT_DIGEST_HEX];
@@ -204,7 +203,7 @@ int dt_store_find (struct dt_store *s, const char *prefix, struct dt_digest *ret
     sqlite3_stmt *st;
     int r, is_commit;
 
-    if ((r = bounds (prefix, &lo, &hi, reterr)) < 0)
+    if ((r = dt_store_prefix (prefix, &lo, &hi, reterr)) < 0)
         return r;
     st = dt_store_bind (s, DT_STMT_FIND, "dd", &lo, &hi);
     if ((r = dt_store_step (s, st, reterr)) < 0)

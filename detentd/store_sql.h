@@ -29,7 +29,10 @@ enum dt_stmt {
     DT_STMT_BACKEND_PUT, DT_STMT_BACKEND_GET, DT_STMT_MEASUREMENT_PUT, DT_STMT_MEASUREMENTS,
     DT_STMT_TUPLE_PUT, DT_STMT_TUPLE_GET, DT_STMT_TUPLE_NEWEST,
     DT_STMT_SELECTOR_PUT, DT_STMT_SELECTORS,
-    DT_STMT_COMMIT_PUT, DT_STMT_COMMIT_GET, DT_STMT_COMMITS, DT_STMT_FIND,
+    DT_STMT_COMMIT_PUT, DT_STMT_COMMIT_GET, DT_STMT_COMMITS, DT_STMT_CERTIFICATE_PUT, DT_STMT_CERTIFICATE_FIELD_PUT,
+    DT_STMT_CERTIFICATES, DT_STMT_CERTIFICATE_FIND, DT_STMT_CERTIFICATE_REVOKE,
+    DT_STMT_CERTIFIED, DT_STMT_REVOKED, DT_STMT_TUPLE_FREE_PUT, DT_STMT_TUPLE_FREE,
+    DT_STMT_FIND,
     DT_STMT_COUNTS,
     DT_STMT_COUNT
 };
@@ -56,6 +59,9 @@ int dt_store_failed (struct dt_store *s, struct dt_err *reterr);
 
 const char *dt_column_text (sqlite3_stmt *st, int i);
 /* 0, or -DT_ECORRUPT if the column is not 32 bytes. */
+/* The first and last digest whose hex digits start so.  -DT_EINPUT */
+int dt_store_prefix (const char *prefix, struct dt_digest *ret_lo, struct dt_digest *ret_hi,
+                     struct dt_err *reterr);
 int dt_column_digest (sqlite3_stmt *st, int i, struct dt_digest *ret);
 
 #endif

@@ -7,6 +7,7 @@
 #include "base/canon.h"
 #include "base/mem.h"
 #include "base/time.h"
+#include "detentd/covering.h"
 #include "detentd/daemon.h"
 #include "detentd/describe.h"
 #include "detentd/forced.h"
@@ -24,6 +25,8 @@ struct site {
     struct dt_tune_result result;
     struct dt_tables_result tables;
     struct dt_buf pinned;
+    struct dt_free_row *free; /* [n_free] fields that need certificates */
+    size_t n_free;
 };
 struct tuning {
     struct dt_job *job;
@@ -80,14 +83,6 @@ static int match_sites (struct tuning *t, struct dt_err *reterr)
                                    "calls of site %s/%s", t->trace[k]->source,
                                    t->trace[k]->deployment, d->site[i].family, d->site[i].site);
     return 0;
-}
-
-/* The fact `units` of the first site: worker threads; 0 if there is none: all. */
-static uint32_t units (const struct dt_deployment *d)
-{
-    const struct dt_fact *f = d->n_sites ? dt_site_fact (&d->site[0], "units") : NULL;
-
-    return f && f->kind == DT_FACT_INT && f->i > 0 && f->i < 65536 ? (uint32_t)f->i : 0;
 }
 
 /* What orders the race: measurements are taken again only under the same plan.  The
@@ -165,6 +160,7 @@ static int tune_site (struct tuning *t, size_t i, struct dt_store *s, struct dt_
     struct dt_tune_options options = { .max_calls = j->max_calls, .budget_s = j->budget_s,
                                        .exhaustive = j->exhaustive };
     struct dt_tune_hooks hooks = dt_measure_hooks (&t->measure);
+    struct dt_covering cover;
     size_t incumbent;
     int r;
 
@@ -175,7 +171,9 @@ static int tune_site (struct tuning *t, size_t i, struct dt_store *s, struct dt_
         return dt_err_nomem (reterr);
     memset (site->allowed, 1, solution->n_assignments);
     options.allowed = site->allowed;
+    cover = dt_covering_of (t->measure.site, solution, t->measure.who);
     if ((r = dt_forced_apply (j, &t->solving.arena, solution, site->allowed, reterr)) < 0
+        || (r = dt_covering_apply (&cover, s, site->allowed, reterr)) < 0
         || (r = find_default (t, i, &incumbent, reterr)) < 0
         || (r = make_plan (t, i, incumbent, reterr)) < 0
         || (r = dt_measure_recall (&t->measure, s, reterr)) < 0
@@ -189,24 +187,28 @@ static int tune_site (struct tuning *t, size_t i, struct dt_store *s, struct dt_
                                       site->tables.n, &site->pinned, reterr);
 }
 
-/* Free fields that neither a certificate nor a claim covers, as a commit names them. */
-static int note_uncovered (struct tuning *t, struct dt_err *reterr)
+/* Free fields without a claim, with the key of the certificates that cover them. */
+static int note_free (struct tuning *t, size_t i, struct dt_err *reterr)
 {
-    struct dt_arena *a = &t->solving.arena;
-    const char *all = "";
+    const struct dt_solution *s = t->solving.site[i].solution;
+    struct dt_covering cover = dt_covering_of (&deployment (t)->site[i], s, t->measure.who);
+    struct site *site = &t->site[i];
+    struct dt_digest key;
+    int r;
 
-    for (size_t i = 0; i < deployment (t)->n_sites; i++) {
-        const struct dt_solution *s = t->solving.site[i].solution;
-
-        if (s->verdict[t->site[i].result.chosen] == DT_SAMPLED)
-            t->row.sampled = 1;
-        for (size_t k = 0; k < s->n_points; k++)
-            if (s->point[k].is_free && !s->point[k].by_claim
-                && !(all = dt_arena_strf (a, "%s%s%s/%s.%s", all, *all ? ", " : "", s->family,
-                                          s->site, s->point[k].field)))
-                return dt_err_nomem (reterr);
-    }
-    t->row.uncovered = all;
+    if (s->verdict[site->result.chosen] == DT_SAMPLED)
+        t->row.sampled = 1;
+    if (!dt_covering_needs_any (s))
+        return 0;
+    if (!(site->free = dt_arena_array (&t->solving.arena, s->n_points, sizeof *site->free)))
+        return dt_err_nomem (reterr);
+    if ((r = dt_covering_key (&cover, site->result.chosen, &t->solving.arena, &key, NULL, NULL,
+                              reterr)) < 0)
+        return r;
+    for (size_t k = 0; k < s->n_points; k++)
+        if (dt_covering_needs (&s->point[k]))
+            site->free[site->n_free++] = (struct dt_free_row){
+                .family = s->family, .site = s->site, .field = s->point[k].field, .key = key };
     return 0;
 }
 
@@ -238,8 +240,10 @@ static int make_tuple (struct tuning *t, struct dt_err *reterr)
     }
     t->row.deployment = t->job->deployment;
     t->row.workload = t->job->workload;
-    if ((r = note_uncovered (t, reterr)) < 0)
-        return r;
+    t->row.uncovered = ""; /* a commit looks for certificates */
+    for (size_t i = 0; i < n; i++)
+        if ((r = note_free (t, i, reterr)) < 0)
+            return r;
     return dt_tuple_encode (deployment (t), &backend, site, n, &t->tuple, &t->row.bits,
                             &t->row.digest, reterr);
 }
@@ -274,7 +278,7 @@ static int tune (struct tuning *t, struct dt_store *s, struct dt_err *reterr)
         || (r = load_traces (t, s, reterr)) < 0 || (r = match_sites (t, reterr)) < 0
         || (r = check_backend (t, reterr)) < 0
         || (r = dt_measure_open (&t->measure, t->job, deployment (t)->backend,
-                                 units (deployment (t)), reterr)) < 0)
+                                 dt_covering_units (deployment (t)), reterr)) < 0)
         return r;
     t->measure.sites = (double)deployment (t)->n_sites;
     for (size_t i = 0; i < deployment (t)->n_sites; i++)
@@ -291,16 +295,8 @@ static int pack (struct tuning *t, enum dt_job_state state, int code, const char
     struct dt_job *j = t->job;
     Detent__JobReply *r = &t->reply;
 
-    dt_job_describe (j, r, t->what);
-    r->state = (char *)dt_job_state_name (state);
-    r->what = (char *)what;
-    r->has_left_s = 0;
-    r->has_ended_ns = 1;
-    r->ended_ns = dt_time_wall_ns ();
-    r->has_code = code != 0;
-    r->code = -code;
+    dt_job_describe_end (j, state, code, what, r, t->what);
     if (state == DT_JOB_DONE) {
-        r->fraction = 1;
         r->has_tuple = r->has_bits = 1;
         r->tuple = (ProtobufCBinaryData){ DT_DIGEST_BYTES, t->row.digest.bytes };
         r->bits = (ProtobufCBinaryData){ DT_DIGEST_BYTES, t->row.bits.bytes };
@@ -314,23 +310,7 @@ static int pack (struct tuning *t, enum dt_job_state state, int code, const char
                 || dt_forced_describe (j, &t->solving.arena, r->site[i]) < 0)
                 return dt_err_nomem (reterr);
     }
-    dt_free (j->result);
-    j->n_result = 0;
-    if (!(j->result = dt_calloc (detent__job_reply__get_packed_size (r), 1)))
-        return dt_err_nomem (reterr);
-    j->n_result = detent__job_reply__pack (r, j->result);
-    return 0;
-}
-
-static int put_end (struct tuning *t, struct dt_store *s, const struct dt_digest *tuple,
-                    struct dt_err *reterr)
-{
-    struct dt_job_row row = { .id = t->job->id, .state = t->reply.state, .what = t->reply.what,
-                              .code = t->reply.has_code ? t->reply.code : 0,
-                              .result = t->job->result, .n_result = t->job->n_result,
-                              .tuple = tuple, .ended_ns = t->reply.ended_ns };
-
-    return dt_store_job_end (s, &row, reterr);
+    return dt_job_pack (j, r, reterr);
 }
 
 /* In one transaction: selectors, tuple, and the job's end. */
@@ -358,17 +338,18 @@ static int put_done (struct dt_store *s, void *ctx, struct dt_err *reterr)
     if ((r = dt_store_blob_put (s, "tuple", t->tuple.data, t->tuple.len, &digest, reterr)) < 0
         || (r = dt_store_tuple_put (s, &t->row, row, n, reterr)) < 0)
         return r;
-    return put_end (t, s, &digest, reterr);
+    for (size_t i = 0; i < n; i++)
+        for (size_t k = 0; k < t->site[i].n_free; k++)
+            if ((r = dt_store_tuple_free_put (s, &digest, &t->site[i].free[k], reterr)) < 0)
+                return r;
+    return dt_job_put_end (t->job, s, &t->reply, &digest, reterr);
 }
 
 static int put_failed (struct dt_store *s, void *ctx, struct dt_err *reterr)
 {
-    return put_end (ctx, s, NULL, reterr);
-}
+    struct tuning *t = ctx;
 
-static int put_running (struct dt_store *s, void *ctx, struct dt_err *reterr)
-{
-    return dt_store_job_start (s, ((struct dt_job *)ctx)->id, reterr);
+    return dt_job_put_end (t->job, s, &t->reply, NULL, reterr);
 }
 
 static int succeed (struct tuning *t, struct dt_err *reterr)
@@ -407,11 +388,8 @@ static int run (struct tuning *t, struct dt_store *s, struct dt_err *reterr)
     struct dt_err ignored;
     int r;
 
-    if (atomic_load (&t->job->cancel))
-        return dt_err_set (reterr, -DT_ECANCELLED, "cancelled");
-    if ((r = dt_pool_transact (t->job->d->writer, put_running, t->job, reterr)) < 0)
+    if ((r = dt_job_begin (t->job, reterr)) < 0)
         return r;
-    dt_job_move (t->job, DT_JOB_RUNNING);
     if ((r = tune (t, s, reterr)) == 0)
         return succeed (t, reterr);
     dt_measure_flush (&t->measure, &ignored); /* what was measured stays */

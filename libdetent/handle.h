@@ -16,6 +16,7 @@ struct dt_handle_site {
     char family[DT_HANDLE_MAX_TEXT], site[DT_HANDLE_MAX_TEXT];
     struct dt_vm *vm[2];          /* by enum detent_variant */
     struct dt_canon_value facts;  /* a map, in the tuple's bytes */
+    struct dt_canon_value pins;   /* likewise */
 };
 
 struct dt_handle_backend {
@@ -51,6 +52,15 @@ static inline struct dt_err *dt_handle_err (struct detent_error *err)
  *   -DT_ECORRUPT, -DT_EVERSION, -ENOMEM */
 int dt_handle_verify (const struct detent_options *o, Detent__FetchReply *bundle,
                       struct detent **ret, struct dt_err *reterr);
+
+/* The bundle's certificates: each is of a site of the tuple, with its facts and pins and
+ * the backend of the tuple (which detent_check_backend holds against the loaded one);
+ * and each free field without a claim has one.
+ *   -DT_EREFUSED      a field has none
+ *   -DT_EENVIRONMENT  one is of another backend
+ *   -DT_ECORRUPT, -DT_EVERSION, -ENOMEM */
+int dt_handle_certified (const struct detent *d, const Detent__FetchReply *bundle,
+                         struct dt_err *reterr);
 
 /* Ask detentd. */
 int dt_handle_fetch (const struct detent_options *o, Detent__FetchReply **ret,

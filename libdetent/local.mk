@@ -3,6 +3,7 @@ lib_LTLIBRARIES += libdetent.la
 libdetent_la_SOURCES = \
 	libdetent/attest.c \
 	libdetent/bundle.c \
+	libdetent/certified.c \
 	libdetent/fetch.c \
 	libdetent/handle.h \
 	libdetent/limits.c \

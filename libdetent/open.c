@@ -119,7 +119,8 @@ int detent_open (const struct detent_options *options, struct detent **ret,
 
     if ((r = check_options (options, &e)) == 0
         && (r = open_fetched (options, &d, &e)) < 0
-        && (r == -DT_EUNREACH || r == -DT_ENOTFOUND || r == -DT_ECORRUPT || r == -DT_EVERSION))
+        && (r == -DT_EUNREACH || r == -DT_ENOTFOUND || r == -DT_ECORRUPT || r == -DT_EVERSION
+            || r == -DT_EREFUSED || r == -DT_EENVIRONMENT)) /* of certificates */
         r = open_kept (options, r, &e, &d);
     if (r < 0)
         return dt_err_set (dt_handle_err (err), r, "%s", e.text);

@@ -144,6 +144,7 @@ static int load_sites (struct verify *v, struct dt_canon_value list)
             || (r = get_text (v, site, "tuple: site", "site", s->site)) < 0)
             return r;
         s->facts = dt_canon_get (site, "facts");
+        s->pins = dt_canon_get (site, "pins");
         if (dt_canon_tag (s->facts) != 'm')
             return BAD (v, "tuple: site %s/%s: no facts", s->family, s->site);
         if (dt_handle_site_find (d, s->family, s->site))
@@ -309,7 +310,8 @@ int dt_handle_verify (const struct detent_options *o, Detent__FetchReply *bundle
     if (!(v.d = dt_calloc (1, sizeof *v.d)))
         return dt_err_nomem (reterr);
     v.d->without = o->without_tuple;
-    if ((r = load_commit (&v)) < 0 || (r = load_tuple (&v)) < 0) {
+    if ((r = load_commit (&v)) < 0 || (r = load_tuple (&v)) < 0
+        || (r = dt_handle_certified (v.d, bundle, reterr)) < 0) {
         detent_close (v.d);
         return r;
     }

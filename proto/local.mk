@@ -1,6 +1,7 @@
 # proto/: what travels: the messages, generated from detent.proto, and their framing.
 noinst_LTLIBRARIES += libdtproto.la libdtpb.la
 libdtproto_la_SOURCES = \
+	proto/certificate.c proto/certificate.h \
 	proto/frame.c proto/frame.h \
 	proto/wire.c proto/wire.h
 libdtproto_la_CFLAGS = $(AM_CFLAGS) $(PROTOBUF_C_CFLAGS) $(ZMQ_CFLAGS)

@@ -274,7 +274,7 @@ struct document {
     struct engine engine;
     struct facts parallelism, limits;
     struct counts graph_buckets;
-    const struct dt_yaml *sites, *claims;
+    const struct dt_yaml *sites, *claims, *outside;
 };
 static int keep (struct reader *r, const struct dt_yaml *y, void *field)
 {
@@ -294,6 +294,7 @@ static const struct key document_key[] = {
     { "graph_buckets", read_ascending, offsetof (struct document, graph_buckets), 1 },
     { "sites", keep, offsetof (struct document, sites), 0 },
     { "claims", keep, offsetof (struct document, claims), 1 },
+    { "outside", keep, offsetof (struct document, outside), 1 },
 };
 
 struct site {
@@ -307,6 +308,10 @@ static const struct key site_key[] = {
     { "program", read_program, offsetof (struct site, program), 0 },
     { "calls_per_step", read_count, offsetof (struct site, calls_per_step), 0 },
     { "facts", read_facts, offsetof (struct site, facts), 0 },
+};
+static const struct key outside_key[] = {
+    { "what", read_text, offsetof (struct dt_outside, what), 0 },
+    { "reason", read_text, offsetof (struct dt_outside, reason), 0 },
 };
 static const struct key claim_key[] = {
     { "family", read_name, offsetof (struct dt_claim, family), 0 },
@@ -416,7 +421,9 @@ static int fill (struct reader *r, const struct document *doc)
     d->n_graph_buckets = doc->graph_buckets.n;
     d->site = dt_arena_array (&d->arena, doc->sites->n, sizeof *d->site);
     d->claim = dt_arena_array (&d->arena, doc->claims ? doc->claims->n : 0, sizeof *d->claim);
-    if (!d->site || !d->claim)
+    d->outside = dt_arena_array (&d->arena, doc->outside ? doc->outside->n : 0,
+                                 sizeof *d->outside);
+    if (!d->site || !d->claim || !d->outside)
         return dt_err_nomem (r->err);
     if (doc->sites->n == 0)
         return refuse (r, doc->sites->line, doc->sites->column, "sites: at least one is needed");
@@ -425,6 +432,10 @@ static int fill (struct reader *r, const struct document *doc)
             return ret;
     for (y = doc->claims ? doc->claims->first : NULL; y; y = y->next)
         if ((ret = read_claim (r, y)) < 0)
+            return ret;
+    for (y = doc->outside ? doc->outside->first : NULL; y; y = y->next, d->n_outside++)
+        if ((ret = read_record (r, y, "a part outside selection", outside_key,
+                                DT_ARRAY_SIZE (outside_key), &d->outside[d->n_outside])) < 0)
             return ret;
     return 0;
 }

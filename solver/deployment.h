@@ -19,7 +19,10 @@
  *   claims:
  *     - {family: attention, field: tile_m, reason: "...", source: "..."}
  *
- * parallelism, graph_buckets (which ascend) and claims may be left out.  Facts of a site are `limits` and
+ *   outside:                          # of selection: what Detent does not pin
+ *     - {what: "fp8 activation scale", reason: "one scale for the whole batch"}
+ *
+ * parallelism, graph_buckets (which ascend), claims and outside may be left out.  Facts of a site are `limits` and
  * `facts` together; a name in both is refused.  Limits may hold more than a site
  * asks for; a fact must be asked for by the program's Facts record or by the
  * backend's family (dt_site_check).  Keys are strict: unknown (with a
@@ -35,6 +38,9 @@
 
 struct dt_claim {
     const char *family, *field, *reason, *source;
+};
+struct dt_outside {
+    const char *what, *reason;
 };
 struct dt_site {
     const char *family, *site, *program;
@@ -56,6 +62,8 @@ struct dt_deployment {
     size_t n_sites;
     struct dt_claim *claim;
     size_t n_claims;
+    struct dt_outside *outside;
+    size_t n_outside;
 };
 
 /* `data` may be released afterwards; `file` is used in messages only.

@@ -1,6 +1,6 @@
 # Sourced by tests that talk to a real detentd with host kernels: a folder of their own,
 # the daemon in it, and its end.  Sets ctl, tmp, daemon; exports DETENT_ENDPOINT and
-# DETENT_PROGRAMS.  The test defines fail ().
+# DETENT_PROGRAMS.  The test defines fail (), and backends if its plugins lie elsewhere.
 ctl=$top_builddir/detentctl/detentctl
 tmp=$(mktemp -d "${TMPDIR:-/tmp}/dt.XXXXXX")
 daemon=
@@ -24,7 +24,7 @@ export DETENT_ENDPOINT DETENT_PROGRAMS
 daemon_start ()
 {
     "$@" "$top_builddir/detentd/detentd" --state-dir "$tmp/state" --runtime-dir "$tmp/run" \
-        --backend-dir "$top_builddir/.libs" --profiler "$top_builddir/detent-profiler" \
+        --backend-dir "${backends:-$top_builddir/.libs}" --profiler "$top_builddir/detent-profiler" \
         --foreground >> "$tmp/log" 2>&1 &
     daemon=$!
     tries=0

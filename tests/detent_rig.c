@@ -103,14 +103,15 @@ static struct dt_graph *program (int pinned, const char *kv)
     return g;
 }
 
-static void selector (struct dt_buf *b, int pinned, int table, const char *site,
+static void selector (struct dt_buf *b, int pinned, int table, int claim, const char *site,
                       const char *kv)
 {
     static const struct dt_vm_range when = { "total_kv", 1, 200 };
     static const struct dt_vm_cell cell = { .value = 16, .when = &when, .n = 1 };
     static const struct dt_vm_table tables = { .field = "tile", .cell = &cell, .n = 1 };
-    static const struct dt_emit_field field[] = {
-        { .binding = 1, .unit = "tokens" }, { .unit = "" }, { .unit = "rows" } };
+    const struct dt_emit_field field[] = {
+        { .binding = 1, .unit = "tokens" }, { .by_claim = (uint8_t)claim, .unit = "" },
+        { .by_claim = (uint8_t)claim, .unit = "rows" } };
     struct dt_emit_options o = { .site = site, .variant = pinned ? "pinned" : "stock",
                                  .field = field, .table = &tables, .n_tables = table ? 1 : 0 };
     struct dt_graph *g = program (pinned, kv);
@@ -126,7 +127,8 @@ static void selector (struct dt_buf *b, int pinned, int table, const char *site,
 static void attention_selector (struct dt_buf *b, int pinned)
 {
     static const struct dt_emit_field field[] = {
-        { .binding = 1, .unit = "" }, { .binding = 1, .unit = "" }, { .unit = "" }, { .unit = "" } };
+        { .binding = 1, .unit = "" }, { .binding = 1, .unit = "" },
+        { .by_claim = 1, .unit = "" }, { .by_claim = 1, .unit = "" } };
     struct dt_emit_options o = { .site = "decoder", .variant = pinned ? "pinned" : "stock",
                                  .field = field };
     const uint32_t none = DT_NODE_NONE;
@@ -418,9 +420,9 @@ Detent__FetchReply *rig_bundle (enum rig_fault fault, int table)
 {
     struct parts p = { .fault = fault, .backend = &nobody };
 
-    selector (&p.pinned, 1, table, fault == RIG_SELECTOR_OTHER_SITE ? "encoder" : "decoder",
+    selector (&p.pinned, 1, table, fault != RIG_UNCLAIMED, fault == RIG_SELECTOR_OTHER_SITE ? "encoder" : "decoder",
               fault == RIG_SELECTOR_QUANTITY ? "phase_of_the_moon" : "longest_kv");
-    selector (&p.stock, 0, 0, "decoder", "longest_kv");
+    selector (&p.stock, 0, 0, fault != RIG_UNCLAIMED, "decoder", "longest_kv");
     if (fault == RIG_SELECTOR_GARBAGE)
         p.pinned.len /= 2;
     return finish (&p);

@@ -33,7 +33,8 @@ enum rig_fault {
     RIG_BYTE_COMMIT, RIG_BYTE_SIGNATURE, RIG_BYTE_SIGNER, RIG_BYTE_TUPLE, RIG_BYTE_PINNED,
     RIG_BYTE_STOCK, RIG_BYTE_SNAPSHOT, RIG_OTHER_SIGNER, RIG_SHORT_SIGNATURE, RIG_SHORT_SIGNER,
     RIG_MISSING_SELECTOR, RIG_EXTRA_SELECTOR, RIG_TRAILING_TUPLE,
-    RIG_FAULTS
+    RIG_FAULTS,
+    RIG_UNCLAIMED /* no fault, if it has a certificate: free fields without a claim */
 };
 
 /* Owned by the caller: detent__fetch_reply__free_unpacked (b, NULL).  With `table`,

@@ -9,6 +9,7 @@
 
 #include "base/file.h"
 #include "base/mem.h"
+#include "proto/certificate.h"
 #include "tests/detent_rig.h"
 #include "trace/dtrace.h"
 
@@ -271,6 +272,68 @@ START_TEST (kept_nowhere) /* what was asked for is not done in silence */
     options.bundle_path = "/nonexistent/bundle";
     ck_assert_int_eq (open_with (rig_bundle (RIG_NONE, 0), &d), -ENOENT);
     ck_assert_ptr_nonnull (strstr (err.text, "bundle_path"));
+}
+END_TEST
+
+/* --- certificates ------------------------------------------------------------------- */
+
+/* What is wrong with the certificate of a bundle whose free fields have no claim. */
+static const struct {
+    const char *what;
+    int want;
+    const char *says;
+    const char *build, *site, *field;
+    int64_t split, max_batch;
+} certified[] = {
+    { "nothing", 0, "", "b1", "decoder", "tile", 256, 32 },
+    { "another build", -DETENT_EENVIRONMENT, "its build differs", "b2", "decoder", "tile", 256, 32 },
+    { "a field is not covered", -DETENT_EREFUSED, "free field tile has neither", "b1", "decoder",
+      "other", 256, 32 },
+    { "another site", -DETENT_ECORRUPT, "attention/encoder", "b1", "encoder", "tile", 256, 32 },
+    { "another pin", -DETENT_ECORRUPT, "facts or pins", "b1", "decoder", "tile", 512, 32 },
+    { "another fact", -DETENT_ECORRUPT, "facts or pins", "b1", "decoder", "tile", 256, 16 },
+};
+
+static void add_certificate (Detent__FetchReply *b, int i)
+{
+    int64_t value[] = { 4, 32 };
+    struct dt_named fact[] = { { "max_batch", certified[i].max_batch } };
+    struct dt_named binding[] = { { "split", certified[i].split } };
+    struct dt_named_list free[] = { { "share", value, 2 }, { certified[i].field, value, 2 } };
+    struct dt_certificate c = {
+        .family = "attention", .site = certified[i].site,
+        .backend = { "host", certified[i].build, "libm 2", "", "cpu x", 2 },
+        .fact = fact, .n_facts = 1, .binding = binding, .n_binding = 1, .free = free, .n_free = 2,
+    };
+    struct dt_buf bytes = { 0 };
+
+    dt_certificate_sort (&c);
+    ck_assert_int_eq (dt_certificate_encode (&c, &bytes, NULL), 0);
+    b->certificate = dt_calloc (1, sizeof *b->certificate);
+    b->certificate[0] = (ProtobufCBinaryData){ bytes.len, bytes.data }; /* moved */
+    b->n_certificate = 1;
+}
+
+START_TEST (certificates)
+{
+    Detent__FetchReply *b = rig_bundle (RIG_UNCLAIMED, 0);
+    struct detent *d = NULL;
+    int r;
+
+    add_certificate (b, _i);
+    r = open_with (b, &d);
+    ck_assert_msg (r == certified[_i].want && (r == 0 || strstr (err.text, certified[_i].says)),
+                   "%s: %d %s", certified[_i].what, r, err.text);
+    detent_close (d);
+}
+END_TEST
+
+START_TEST (no_certificate)
+{
+    struct detent *d = NULL;
+
+    ck_assert_int_eq (open_with (rig_bundle (RIG_UNCLAIMED, 0), &d), -DETENT_EREFUSED);
+    ck_assert_ptr_nonnull (strstr (err.text, "has neither certificate nor claim"));
 }
 END_TEST
 
@@ -620,6 +683,8 @@ int main (void)
     tcase_add_test (tc, damaged_on_disk);
     tcase_add_test (tc, stock_by_setting);
     tcase_add_test (tc, kept_nowhere);
+    tcase_add_loop_test (tc, certificates, 0, (int)DT_ARRAY_SIZE (certified));
+    tcase_add_test (tc, no_certificate);
     tcase_add_loop_test (tc, backend, 0, 2);
     tcase_add_loop_test (tc, select_many, 0, 4);
     tcase_add_loop_test (tc, select_refused, 0, (int)DT_ARRAY_SIZE (refused));

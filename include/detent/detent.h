@@ -98,7 +98,9 @@ struct detent_limit {
  *   -DETENT_ECORRUPT   a digest, the signature, the signer, the snapshot or a selector
  *                      is not what it must be
  *   -DETENT_EVERSION   of a version that this library does not read
- *   -DETENT_EREFUSED   the tuple is not the one of required_bits
+ *   -DETENT_EREFUSED   the tuple is not the one of required_bits; a free field has neither
+ *                      certificate nor claim, or its certificate was revoked
+ *   -DETENT_EENVIRONMENT  a certificate is of another backend than the tuple
  *   -ENOMEM, or -errno of writing bundle_path */
 DETENT_API int detent_open (const struct detent_options *options, struct detent **ret,
                             struct detent_error *err);

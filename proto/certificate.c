@@ -1,5 +1,5 @@
-/* detentd/certificate.c - a certificate and its bytes. */
-#include "detentd/certificate.h"
+/* proto/certificate.c - a certificate and its bytes. */
+#include "proto/certificate.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
-/* detentd/certificate.h - a certificate and its bytes (include/detent/tuple.h).
- * Uses: base/.  Used by: round.c, certifying.c, covering.c. */
-#ifndef DT_DETENTD_CERTIFICATE_H
-#define DT_DETENTD_CERTIFICATE_H
+/* proto/certificate.h - a certificate and its bytes (include/detent/tuple.h).
+ * Uses: base/, include/detent/.  Used by: detentd, detentctl, libdetent. */
+#ifndef DT_PROTO_CERTIFICATE_H
+#define DT_PROTO_CERTIFICATE_H
 
 #include "base/arena.h"
 #include "base/canon.h"

@@ -1,0 +1,18 @@
+/* detentd/certifying.h - a job that certifies, on the tuner's thread.
+ * Uses: detentd/jobs.h.  Used by: req_certify.c. */
+#ifndef DT_DETENTD_CERTIFYING_H
+#define DT_DETENTD_CERTIFYING_H
+
+#include "detentd/pool.h"
+
+/* Rounds of one job.  One takes one to three seconds: beyond this say which. */
+#define DT_CERTIFYING_MAX_ROUNDS 512
+
+/* Of a request.  A batch has about 20 runs a repeat, of some milliseconds at most, and
+ * must end within the worker's deadline (DT_WORKER_DEADLINE_MS). */
+#define DT_CERTIFYING_MAX_REPEATS 100
+#define DT_CERTIFYING_MAX_RIVALS 16 /* as many as the worker takes */
+
+void dt_certifying_run (struct dt_work *w, struct dt_store *s);
+
+#endif

@@ -1,0 +1,120 @@
+#!/bin/sh
+# Certificates, end to end: without claims nothing is tuned before it is certified;
+# what is certified is committed and fetched; a revoked certificate stops the commit and
+# the fetch; a planted fault gets no certificate; coverage says all of it.
+set -eu
+. "$top_srcdir/tests/daemon.sh"
+for_both='--deployment host-small --workload chat'
+checks=0
+
+fail ()
+{
+    echo "FAIL: $*"
+    for f in out err log; do
+        [ -f "$tmp/$f" ] && { echo "--- $f"; tail -40 "$tmp/$f"; }
+    done
+    exit 1
+}
+code () # CODE ARGUMENT...
+{
+    want=$1
+    shift
+    got=0
+    timeout 240 "$ctl" "$@" >"$tmp/out" 2>"$tmp/err" || got=$?
+    [ "$got" -eq "$want" ] || fail "detentctl $*: exit $got, not $want"
+    checks=$((checks + 1))
+}
+says () { grep -q -e "$1" "$tmp/err" || fail "stderr has no '$1'"; checks=$((checks + 1)); }
+has () { grep -q -e "$1" "$tmp/out" || fail "no '$1'"; checks=$((checks + 1)); }
+json () # PYTHON over o; prints what it prints
+{
+    "$PYTHON3" -c 'import json,sys; o=json.load(open(sys.argv[1])); assert o["version"]==1; '"$1" \
+        "$tmp/out" || fail "JSON: $1"
+    checks=$((checks + 1))
+}
+
+# The deployment without its claims, with graph buckets and a part outside; and the same
+# on a backend with a planted fault.
+backends=$tmp/backends
+mkdir "$backends"
+ln -s "$top_builddir/.libs/detent-backend-host.so" "$backends/"
+ln -s "$top_builddir/tests/.libs/backend-planted.so" "$backends/detent-backend-planted-lazy.so"
+{
+    sed '/^claims:/,$d' "$top_srcdir/deployments/host-small.yaml"
+    echo 'graph_buckets: [1, 2, 4, 8, 16, 32]'
+    echo 'outside:'
+    echo '  - {what: sampler, reason: "the engine draws by itself"}'
+} > "$tmp/host-small.yaml"
+sed 's/^name: .*/name: host-lazy/; s/^backend: .*/backend: planted-lazy/' "$tmp/host-small.yaml" \
+    > "$tmp/host-lazy.yaml"
+daemon_start
+
+code 0 solve "$tmp/host-small.yaml"
+code 0 trace import "$top_srcdir/trace/samples/azure_conv_sample.csv" --format azure-csv \
+    --deployment "$tmp/host-small.yaml" --requests 60 -o "$tmp/chat.dtrace"
+code 0 trace submit "$tmp/chat.dtrace" --workload chat
+
+# --- nothing is certified
+code 1 coverage host-small
+has 'tile_m *free, uncovered'
+has 'sampler *outside selection'
+code 5 tune $for_both
+says 'no assignment has certificates for its free fields (tile_m, workers_per_request)'
+
+# --- one assignment is
+one='--assignment decoder:block_n=64,decoder:split_stride=512'
+code 0 certify host-small $one --json
+json 'c, = o["job"]["certified"]; assert c["state"] == "certified" and c["rows"] > 1000, c'
+digest=$(json 'print(o["job"]["certified"][0]["digest"])')
+code 0 certify host-small $one --json
+json 'assert o["job"]["certified"][0]["state"] == "known"'
+code 0 certify --show "$(echo "$digest" | cut -c1-12)" --json
+json 'c, = o["certificates"]
+assert c["binding"] == {"block_n": 64, "split_stride": 512}
+assert c["free"]["workers_per_request"] == [1, 2, 4, 8]
+assert c["combinations_tried"] + c["combinations_refused"] == c["combinations"] == 20
+assert c["backend"]["name"] == "host" and c["backend"]["units"] == 2
+assert c["power"]["cancelling"]["exchange"] >= 1 and c["thresholds"]'
+code 0 certify --list host-small
+has 'block_n=64, split_stride=512 *holds'
+code 0 coverage host-small --json
+json 'by = {f["field"]: f["by"] for f in o["fields"]}
+assert by == {"block_n": "pinned", "split_stride": "pinned", "tile_m": "certificate",
+              "workers_per_request": "certificate"}, by
+assert o["traces"] == 1 and any(u["what"] == "requests" for u in o["untried"])'
+
+# --- the tuner takes that one, and engines get its certificate
+code 0 tune $for_both --budget 30 --max-calls 6 --json
+json 'p = o["job"]["sites"][0]["pins"]
+assert p == {"choose.block_n": "64", "choose.split_stride": "512"}, p'
+code 0 commit $for_both -m certified
+code 0 fetch $for_both --json
+json 'assert o["bundle"]["certificates"] == 1 if "bundle" in o else True'
+
+# --- revoked
+code 2 certify --revoke "$digest"
+code 0 certify --revoke "$digest" --why 'a kernel was found to vary'
+code 4 certify --revoke "$digest" --why again
+code 5 fetch $for_both
+says 'was revoked: a kernel was found to vary'
+code 5 commit $for_both -m again
+says 'tile_m: its certificate .* was revoked'
+code 5 tune $for_both
+code 1 coverage host-small
+code 0 certify host-small $one --seed 2
+
+# --- a kernel that rescales lazily gets none
+code 0 solve "$tmp/host-lazy.yaml"
+code 1 certify host-lazy $one
+has 'varies: row [0-9]* of'
+code 0 certify --list host-lazy
+has 'No certificates'
+
+# --- what is not there
+code 4 certify nothing
+code 4 certify host-small --site nowhere
+code 2 certify
+code 4 certify --show 123456
+code 4 coverage nothing
+daemon_stop
+echo "session-certify: $checks checks"
