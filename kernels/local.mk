@@ -88,7 +88,7 @@ cuda_backend_cu = \
 	kernels/gemm/cuda/chain.cu \
 	kernels/gemm/cuda/fill.cu
 cuda_backend_all = $(cuda_backend_main) $(cuda_backend_c) $(cuda_backend_cu)
-EXTRA_DIST += $(cuda_backend_all) kernels/cuda/nvcc-lo \
+EXTRA_DIST += $(cuda_backend_all) kernels/gemm/cuda/scan.c kernels/cuda/nvcc-lo \
 	kernels/cuda/README.md kernels/gemm/cuda/README.md
 
 if HAVE_CUDA
@@ -111,6 +111,11 @@ nodist_detent_backend_cuda_la_SOURCES = kernels/cuda/build.h
 detent_backend_cuda_la_CFLAGS = $(cuda_cflags)
 detent_backend_cuda_la_LDFLAGS = $(cuda_ldflags)
 detent_backend_cuda_la_LIBADD = libdtcuda.la $(cuda_libs)
+
+libexec_PROGRAMS += detent-gemm-scan
+detent_gemm_scan_SOURCES = kernels/gemm/cuda/scan.c
+detent_gemm_scan_CFLAGS = $(cuda_cflags)
+detent_gemm_scan_LDADD = libdtcuda.la $(cuda_libs)
 
 BUILT_SOURCES += kernels/cuda/build.h
 CLEANFILES += kernels/cuda/build.h

@@ -388,8 +388,9 @@ tests_test_keys_CFLAGS = $(daemon_test_cflags)
 tests_test_keys_LDADD = libdtdaemon.la $(CHECK_LIBS)
 endif
 
-# kernels/cuda: what needs no GPU
-EXTRA_DIST += tests/gpu/test_cuda_host.c
+# kernels/cuda: what needs no GPU, and the programs that tests/gpu/run runs on one
+EXTRA_DIST += tests/gpu/test_cuda_host.c tests/gpu/check.c tests/gpu/planted.c \
+	tests/gpu/rig.c tests/gpu/rig.h
 if HAVE_CUDA
 if HAVE_CHECK
 check_PROGRAMS += tests/gpu/test_cuda_host
@@ -397,6 +398,27 @@ TESTS += tests/gpu/test_cuda_host
 tests_gpu_test_cuda_host_CFLAGS = $(cuda_cflags) $(CHECK_CFLAGS)
 tests_gpu_test_cuda_host_LDADD = libdtcuda.la $(cuda_libs) $(CHECK_LIBS)
 endif
+check_PROGRAMS += tests/gpu/check
+tests_gpu_check_SOURCES = tests/gpu/check.c tests/gpu/rig.c
+tests_gpu_check_CFLAGS = $(cuda_cflags)
+tests_gpu_check_LDADD = libdtcuda.la $(cuda_libs)
+check_LTLIBRARIES += tests/gpu/backend-cuda-planted.la
+cuda_planted_lo = tests/gpu/delay-planted.lo tests/gpu/chain-planted.lo tests/gpu/fill-planted.lo
+tests_gpu_backend_cuda_planted_la_SOURCES = tests/gpu/planted.c \
+	$(cuda_backend_main) $(cuda_backend_c)
+nodist_tests_gpu_backend_cuda_planted_la_SOURCES = kernels/cuda/build.h
+tests_gpu_backend_cuda_planted_la_CPPFLAGS = $(AM_CPPFLAGS) -DDT_PLANT
+tests_gpu_backend_cuda_planted_la_CFLAGS = $(cuda_cflags)
+tests_gpu_backend_cuda_planted_la_LDFLAGS = $(cuda_ldflags) -rpath /nowhere
+tests_gpu_backend_cuda_planted_la_LIBADD = $(cuda_planted_lo) $(cuda_libs)
+tests_gpu_backend_cuda_planted_la_DEPENDENCIES = $(cuda_planted_lo)
+$(tests_gpu_backend_cuda_planted_la_OBJECTS): kernels/cuda/build.h
+tests/gpu/delay-planted.lo: $(top_srcdir)/kernels/cuda/delay.cu $(cuda_backend_c)
+	$(AM_V_GEN)sh $(top_srcdir)/kernels/cuda/nvcc-lo $@ $< $(nvcc_command) -DDT_PLANT
+tests/gpu/chain-planted.lo: $(top_srcdir)/kernels/gemm/cuda/chain.cu $(cuda_backend_c)
+	$(AM_V_GEN)sh $(top_srcdir)/kernels/cuda/nvcc-lo $@ $< $(nvcc_command) -DDT_PLANT
+tests/gpu/fill-planted.lo: $(top_srcdir)/kernels/gemm/cuda/fill.cu $(cuda_backend_c)
+	$(AM_V_GEN)sh $(top_srcdir)/kernels/cuda/nvcc-lo $@ $< $(nvcc_command) -DDT_PLANT
 endif
 # certificates
 if HAVE_CHECK

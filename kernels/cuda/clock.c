@@ -356,6 +356,12 @@ const char *cuda_clock_kernel (const struct cuda_clock *c)
     return c->kernel;
 }
 
+const struct cuda_stamp *cuda_clock_stamps (const struct cuda_clock *c, size_t *ret_n)
+{
+    *ret_n = c->n;
+    return c->stamp;
+}
+
 const struct cuda_tally *cuda_clock_tally (const struct cuda_clock *c)
 {
     return &c->tally;

@@ -57,5 +57,8 @@ int cuda_clock_end (struct cuda_clock *clock, size_t expected, enum cuda_span *r
 
 /* The name of the longest record's kernel of the last run; "" if it had none. */
 const char *cuda_clock_kernel (const struct cuda_clock *clock);
+/* The records of the last run, in the order in which they came; valid until the next
+ * `begin`.  The device must be idle. */
+const struct cuda_stamp *cuda_clock_stamps (const struct cuda_clock *clock, size_t *ret_n);
 const struct cuda_tally *cuda_clock_tally (const struct cuda_clock *clock);
 #endif

@@ -308,61 +308,86 @@ static uint32_t cap_one (const struct gemm_lt *lt, const cublasLtMatmulAlgo_t *a
     return lt->cap (algo, cap, &v, sizeof v, &written) == CUBLAS_STATUS_SUCCESS ? v : 0;
 }
 
-/* One tile and one number of stages: clusters, custom options and swizzles. */
+int gemm_lt_algos (const struct gemm_lt_call *c, const struct gemm_lt *lt, int ids[256])
+{
+    int n = 0;
+
+    if (lt->get_ids (lt->handle, CUBLAS_COMPUTE_32F, CUDA_R_32F, CUDA_R_16BF, CUDA_R_16BF,
+                     c->output, c->output, MAX_ALGOS, ids, &n) != CUBLAS_STATUS_SUCCESS)
+        return 0;
+    return n;
+}
+
+int gemm_lt_caps (const struct gemm_lt_call *c, const struct gemm_lt *lt, int id,
+                  struct gemm_lt_caps *ret)
+{
+    uint32_t ids[MAX_IDS];
+    cublasLtMatmulAlgo_t algo;
+    size_t i, n;
+
+    if (init_algo (c, lt, id, &algo) != CUBLAS_STATUS_SUCCESS)
+        return -DT_BACKEND_EUNSUPPORTED;
+    *ret = (struct gemm_lt_caps){
+        .tiles = (uint32_t)cap_ids (lt, &algo, CUBLASLT_ALGO_CAP_TILE_IDS, ids),
+        .customs = cap_one (lt, &algo, CUBLASLT_ALGO_CAP_CUSTOM_OPTION_MAX),
+        .swizzles = cap_one (lt, &algo, CUBLASLT_ALGO_CAP_CTA_SWIZZLING_SUPPORT),
+    };
+    n = cap_ids (lt, &algo, CUBLASLT_ALGO_CAP_STAGES_IDS, ids);
+    for (i = 0; i < n && i < ARRAY_SIZE (ret->stages); i++)
+        ret->stages[i] = ids[i];
+    ret->n_stages = (uint32_t)i;
+    return 0;
+}
+
+/* All tiles and stages of one algorithm, custom option and swizzle. */
 static int each_tile (struct gemm_lt_call *c, const struct gemm_lt *lt, struct gemm_config g,
-                      uint32_t customs, uint32_t swizzles,
                       int (*each) (void *arg, const struct gemm_config *config), void *arg)
 {
     static const uint16_t clusters[] = {
         CUBLASLT_CLUSTER_SHAPE_1x1x1, CUBLASLT_CLUSTER_SHAPE_2x1x1, CUBLASLT_CLUSTER_SHAPE_1x2x1,
         CUBLASLT_CLUSTER_SHAPE_4x1x1, CUBLASLT_CLUSTER_SHAPE_1x4x1, CUBLASLT_CLUSTER_SHAPE_2x2x1,
     };
-    size_t i;
+    uint32_t tiles[MAX_IDS], stages[MAX_IDS];
+    size_t n_tiles, n_stages, t, s, i;
+    cublasLtMatmulAlgo_t algo;
     int r;
 
-    for (i = 0; i < ARRAY_SIZE (clusters); i++)
-        for (g.custom = 0; g.custom <= customs; g.custom++)
-            for (g.swizzle = 0; g.swizzle <= swizzles; g.swizzle++) {
+    if (init_algo (c, lt, g.algo, &algo) != CUBLAS_STATUS_SUCCESS)
+        return 0;
+    n_tiles = cap_ids (lt, &algo, CUBLASLT_ALGO_CAP_TILE_IDS, tiles);
+    n_stages = cap_ids (lt, &algo, CUBLASLT_ALGO_CAP_STAGES_IDS, stages);
+    for (t = 0; t < n_tiles; t++) {
+        if ((r = each (arg, NULL)) < 0)
+            return r;
+        for (s = 0; s < n_stages; s++)
+            for (i = 0; i < ARRAY_SIZE (clusters); i++) {
+                g.tile = (uint16_t)tiles[t];
+                g.stages = (uint16_t)stages[s];
                 g.cluster = clusters[i];
                 if (gemm_lt_choose (c, lt, &g, 1, NULL) == 0 && (r = each (arg, &g)) < 0)
                     return r;
             }
+    }
     return 0;
 }
 
-static int each_algo (struct gemm_lt_call *c, const struct gemm_lt *lt, int id,
-                      int (*each) (void *arg, const struct gemm_config *config), void *arg)
-{
-    uint32_t tiles[MAX_IDS], stages[MAX_IDS], customs, swizzles;
-    size_t n_tiles, n_stages, t, s;
-    cublasLtMatmulAlgo_t algo;
-    int r;
-
-    if (init_algo (c, lt, id, &algo) != CUBLAS_STATUS_SUCCESS)
-        return 0;
-    n_tiles = cap_ids (lt, &algo, CUBLASLT_ALGO_CAP_TILE_IDS, tiles);
-    n_stages = cap_ids (lt, &algo, CUBLASLT_ALGO_CAP_STAGES_IDS, stages);
-    customs = cap_one (lt, &algo, CUBLASLT_ALGO_CAP_CUSTOM_OPTION_MAX);
-    swizzles = cap_one (lt, &algo, CUBLASLT_ALGO_CAP_CTA_SWIZZLING_SUPPORT);
-    for (t = 0; t < n_tiles; t++)
-        for (s = 0; s < n_stages; s++)
-            if ((r = each_tile (c, lt, (struct gemm_config){ .algo = (uint16_t)id,
-                                .tile = (uint16_t)tiles[t], .stages = (uint16_t)stages[s] },
-                                customs, swizzles ? 1 : 0, each, arg)) < 0)
-                return r;
-    return 0;
-}
-
-int gemm_lt_each (struct gemm_lt_call *c, const struct gemm_lt *lt,
+int gemm_lt_each (struct gemm_lt_call *c, const struct gemm_lt *lt, uint32_t max_custom,
                   int (*each) (void *arg, const struct gemm_config *config), void *arg)
 {
-    int ids[MAX_ALGOS], n = 0, i, r;
+    int ids[MAX_ALGOS], n = gemm_lt_algos (c, lt, ids), i, r;
+    struct gemm_config g = { 0 };
+    struct gemm_lt_caps caps;
+    uint32_t custom, swizzle;
 
-    if (lt->get_ids (lt->handle, CUBLAS_COMPUTE_32F, CUDA_R_32F, CUDA_R_16BF, CUDA_R_16BF,
-                     c->output, c->output, MAX_ALGOS, ids, &n) != CUBLAS_STATUS_SUCCESS)
-        return -DT_BACKEND_EUNSUPPORTED;
-    for (i = 0; i < n; i++)
-        if ((r = each_algo (c, lt, ids[i], each, arg)) < 0)
-            return r;
+    for (custom = 0; custom <= max_custom; custom++)
+        for (swizzle = 0; swizzle < 2; swizzle++)
+            for (i = 0; i < n; i++) {
+                g.algo = (uint16_t)ids[i];
+                g.custom = (uint16_t)custom;
+                g.swizzle = (uint16_t)swizzle;
+                if (gemm_lt_caps (c, lt, ids[i], &caps) == 0 && custom <= caps.customs
+                    && (!swizzle || caps.swizzles) && (r = each_tile (c, lt, g, each, arg)) < 0)
+                    return r;
+            }
     return 0;
 }

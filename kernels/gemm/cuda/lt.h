@@ -8,8 +8,7 @@
 #include "kernels/gemm/cuda/configs.inc"
 #include "kernels/gemm/cuda/gemm.h"
 
-/* One configuration, in cuBLASLt's numbers.  No attribute is left to the library:
- * AUTO may decide by the call, so it may not stand here. */
+/* One configuration, in cuBLASLt's numbers: every attribute of the algorithm. */
 struct gemm_config {
     uint16_t algo, tile, stages, cluster, custom, inner, swizzle;
 };
@@ -60,8 +59,20 @@ int gemm_lt_launch (const struct gemm_lt_call *c, const struct gemm_lt *lt, cuda
                     struct dt_backend_error *err);
 
 /* Call 'each' for every configuration without split-K that the library takes for the
- * call: all algorithms, tiles, stages, custom options, inner shape 0, clusters of up
- * to 4 blocks, both swizzles.  Stops at the first negative result. */
-int gemm_lt_each (struct gemm_lt_call *c, const struct gemm_lt *lt,
+ * call: all algorithms, tiles and stages that they list, clusters of up to 4 blocks,
+ * both swizzles, custom options up to 'max_custom', inner shape 0.  Custom options
+ * come last, so that a caller that stops early has seen the plain ones.  'each' is also
+ * called with NULL before each tile, since most tiles are refused.  Stops at the first
+ * negative result. */
+int gemm_lt_each (struct gemm_lt_call *c, const struct gemm_lt *lt, uint32_t max_custom,
                   int (*each) (void *arg, const struct gemm_config *config), void *arg);
+
+/* What an algorithm lists, for the scan's report.
+ *   ids [256]  returns how many */
+int gemm_lt_algos (const struct gemm_lt_call *c, const struct gemm_lt *lt, int ids[256]);
+struct gemm_lt_caps {
+    uint32_t tiles, stages[64], n_stages, customs, swizzles;
+};
+int gemm_lt_caps (const struct gemm_lt_call *c, const struct gemm_lt *lt, int id,
+                  struct gemm_lt_caps *ret);
 #endif

@@ -1,0 +1,477 @@
+/* Checks of the CUDA backend on a GPU: gpu_check PLUGIN WHAT.
+ *   small       values of the smallest site, for compute-sanitizer
+ *   values      our chain and the catalogue against float64
+ *   bits        every configuration and padding against our chain, on data that cancels
+ *   alone       a request's bits alone and among others
+ *   workspace   bits with a workspace full of 0x00, 0xff and 0x5a
+ *   errors      what is refused, and in which words
+ *   noise       1,000 pairs of a kernel against itself
+ *   time N K TOKENS CONFIG    median of 101 runs, in us, and the clock's name
+ * Exit status: 0 as it should be, 1 not, 77 no device. */
+#include <errno.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernels/gemm/cuda/gemm.h"
+#include "tests/gpu/rig.h"
+
+#define ARRAY_SIZE(a) (sizeof (a) / sizeof *(a))
+
+static struct gpu_rig rig;
+static int failures, checks;
+
+static void verdict (int good, const char *format, ...) __attribute__ ((format (printf, 2, 3)));
+
+static void verdict (int good, const char *format, ...)
+{
+    va_list args;
+
+    checks++;
+    if (good)
+        return;
+    failures++;
+    if (failures > 20)
+        return;
+    printf ("FAIL: ");
+    va_start (args, format);
+    vprintf (format, args);
+    va_end (args);
+    printf ("\n");
+}
+
+static double bf16 (uint16_t bits)
+{
+    uint32_t u = (uint32_t)bits << 16;
+    float f;
+
+    memcpy (&f, &u, sizeof f);
+    return (double)f;
+}
+
+/* One output in float64 of the values that `fill` writes, and the sum of its terms'
+ * sizes, against which an error is to be judged. */
+static double exact (const struct gpu_job *job, size_t request, size_t row, size_t column,
+                     double *ret_size)
+{
+    const struct gemm_shape s = { .n = (size_t)job->fact[GEMM_N], .k = (size_t)job->fact[GEMM_K] };
+    uint64_t x = gemm_row_key (job->seed[request], GEMM_STREAM_X, row);
+    uint64_t w = gemm_row_key (0, GEMM_STREAM_W, column);
+    double sum = 0, size = 0;
+    struct gemm_terms t;
+    uint32_t j;
+
+    gemm_terms_init (&t, &s, job->call.data, job->call.exchange);
+    for (j = 0; j < t.k; j++) {
+        double p = bf16 (gemm_term (&t, x, j, 1)) * bf16 (gemm_term (&t, w, j, 0));
+
+        sum += p;
+        size += fabs (p);
+    }
+    *ret_size = size;
+    return sum;
+}
+
+static void *read_output (const struct gpu_job *job, size_t *ret_bytes)
+{
+    struct dt_backend_error err = { "" };
+    size_t bytes = 0, i, n = job->call.n_requests;
+    struct dt_backend_row row[GPU_MAX_REQUESTS];
+    void *p;
+
+    if (rig.b->rows (rig.ctx, &job->call, row, &err) < 0)
+        gpu_die ("rows", err.text);
+    for (i = 0; i < n; i++)
+        bytes = row[i].offset + row[i].length > bytes ? row[i].offset + row[i].length : bytes;
+    if (!(p = malloc (bytes + 1)))
+        gpu_die ("read", "out of memory");
+    if (rig.b->read (rig.ctx, job->output, 0, bytes, p, &err) < 0)
+        gpu_die ("read", err.text);
+    *ret_bytes = bytes;
+    return p;
+}
+
+/* Run with the output poisoned, so that what is not written shows. */
+static void run (struct gpu_job *job)
+{
+    struct dt_backend_error err = { "" };
+
+    if (rig.b->set (rig.ctx, job->output, 0xff, job->plan.output_bytes, &err) < 0
+        || gpu_job_run (job, &rig, &err) < 0)
+        gpu_die ("run", err.text);
+}
+
+static void fill (struct gpu_job *job)
+{
+    struct dt_backend_error err = { "" };
+
+    if (gpu_job_fill (job, &rig, &err) < 0)
+        gpu_die ("fill", err.text);
+}
+
+/* Does the library take the job's configuration for its shape? */
+static int is_supported (struct gpu_job *job)
+{
+    struct dt_backend_error err = { "" };
+    struct dt_backend_plan plan;
+    int r = rig.b->plan (rig.ctx, &job->call, &plan, &err);
+
+    if (r < 0 && r != -DT_BACKEND_EUNSUPPORTED)
+        gpu_die ("plan", err.text);
+    return r == 0;
+}
+
+static const struct site {
+    int64_t n, k;
+} sites[] = { { 2560, 8192 }, { 8192, 2048 }, { 14336, 8192 }, { 8192, 7168 },
+              { 1280, 2048 }, { 2048, 1024 }, { 5120, 2048 }, { 2048, 4096 }, { 136, 72 } };
+
+/* ---- values ---- */
+
+static void check_output (const struct gpu_job *job, int64_t config)
+{
+    size_t bytes, n = (size_t)job->fact[GEMM_N], tokens = (size_t)job->tokens[0], i;
+    int is_bf16 = (int)job->fact[GEMM_OUTPUT_BF16];
+    void *y = read_output (job, &bytes);
+    double worst = 0;
+
+    for (i = 0; i < (config == 0 ? 400u : 40u); i++) {
+        uint64_t h = gemm_mix (i + 1);
+        size_t row = h % tokens, column = (h >> 32) % n, at = row * n + column;
+        double got = is_bf16 ? bf16 (((uint16_t *)y)[at]) : (double)((float *)y)[at], size, want;
+        double bound;
+
+        want = exact (job, 0, row, column, &size);
+        /* fp32 sums of k terms, then one rounding. */
+        bound = size * (double)job->fact[GEMM_K] * 0x1p-24
+                + (is_bf16 ? fabs (want) * 0x1p-8 : 0) + 1e-30;
+        verdict (fabs (got - want) <= bound, "values: %lld x %lld, %zu tokens, config %lld, output"
+                 " %zu,%zu is %g, not %g (within %g)", (long long)job->fact[GEMM_N],
+                 (long long)job->fact[GEMM_K], tokens, (long long)config, row, column, got, want,
+                 bound);
+        if (size > 0 && fabs (got - want) / size > worst)
+            worst = fabs (got - want) / size;
+    }
+    if (config == 0)
+        printf ("values: %lld x %lld, %zu tokens, %s, data %u: worst error %.2g of the terms' size\n",
+                (long long)job->fact[GEMM_N], (long long)job->fact[GEMM_K], tokens,
+                is_bf16 ? "bf16" : "fp32", job->call.data, worst);
+    free (y);
+}
+
+static void check_values (size_t first)
+{
+    static const int64_t tokens[] = { 1, 17, 200 };
+    const int64_t *configs;
+    int64_t n_configs = gpu_values (&rig, "config", &configs), c;
+    size_t i, t;
+    int out;
+
+    for (i = first; i < ARRAY_SIZE (sites); i++)
+        for (t = 0; t < ARRAY_SIZE (tokens); t++)
+            for (out = 0; out < 2; out++) {
+                struct gpu_job job;
+
+                gpu_job_init (&job, &rig, sites[i].n, sites[i].k, out, &tokens[t], 1);
+                job.call.data = (uint32_t)(t % DT_BACKEND_DATA_KINDS);
+                fill (&job);
+                for (c = 0; c < n_configs; c += t == 0 ? 1 : 7) {
+                    gpu_job_set (&job, "config", configs[c]);
+                    if (!is_supported (&job))
+                        continue;
+                    run (&job);
+                    check_output (&job, configs[c]);
+                }
+                gpu_job_done (&job, &rig);
+            }
+}
+
+/* ---- bits ---- */
+
+static unsigned long long *differ; /* device */
+
+/* Outputs in which two buffers of the job's size differ. */
+static unsigned long long compare (const struct gpu_job *job, const void *a, const void *b,
+                                   size_t bytes)
+{
+    unsigned long long n = 0;
+
+    if (cudaMemset (differ, 0, sizeof *differ) != cudaSuccess
+        || gemm_compare_launch (NULL, a, b, bytes, (int)job->fact[GEMM_OUTPUT_BF16], differ)
+            != cudaSuccess
+        || cudaMemcpy (&n, differ, sizeof n, cudaMemcpyDeviceToHost) != cudaSuccess)
+        gpu_die ("bits", "cannot compare");
+    return n;
+}
+
+static void check_bits (void)
+{
+    static const int64_t tokens[] = { 1, 2, 7, 8, 15, 16, 17, 31, 32, 33, 63, 64, 65, 127, 128, 129,
+        255, 256, 257, 1023, 1024, 1025, 4096, 8192 };
+    const int64_t *configs, *pads;
+    int64_t n_configs = gpu_values (&rig, "config", &configs), c;
+    int64_t n_pads = gpu_values (&rig, "pad", &pads);
+    size_t i, t, points = 0, refused = 0;
+
+    if (cudaMalloc ((void **)&differ, sizeof *differ) != cudaSuccess)
+        gpu_die ("bits", "no memory on the device");
+    for (i = 0; i < ARRAY_SIZE (sites); i++)
+        for (t = 0; t < ARRAY_SIZE (tokens); t++) {
+            size_t bytes = (size_t)(tokens[t] * sites[i].n) * 2;
+            struct gpu_job job;
+            void *want = NULL;
+
+            gpu_job_init (&job, &rig, sites[i].n, sites[i].k, 1, &tokens[t], 1);
+            job.call.data = DT_BACKEND_CANCEL;
+            fill (&job);
+            run (&job);
+            if (cudaMalloc (&want, bytes) != cudaSuccess
+                || cudaMemcpy (want, job.output, bytes, cudaMemcpyDeviceToDevice) != cudaSuccess)
+                gpu_die ("bits", "no memory on the device");
+            for (c = 1; c < n_configs; c++) {
+                unsigned long long n;
+
+                gpu_job_set (&job, "config", configs[c]);
+                gpu_job_set (&job, "pad", pads[(size_t)c % (size_t)n_pads]);
+                if (!is_supported (&job)) {
+                    refused++;
+                    continue;
+                }
+                run (&job);
+                points++;
+                n = compare (&job, want, job.output, bytes);
+                verdict (n == 0, "bits: %lld x %lld, %lld tokens, config %lld, pad %lld: %llu of %zu"
+                         " outputs differ", (long long)sites[i].n, (long long)sites[i].k,
+                         (long long)tokens[t], (long long)configs[c],
+                         (long long)pads[(size_t)c % (size_t)n_pads], n, bytes / 2);
+            }
+            cudaFree (want);
+            gpu_job_done (&job, &rig);
+        }
+    printf ("bits: %zu points (site, tokens, configuration) against our chain, %zu refused by the"
+            " library, %d differ\n", points, refused, failures);
+}
+
+/* ---- alone and among others ---- */
+
+static void check_alone (void)
+{
+    static const int64_t tokens[] = { 3, 1, 130, 64, 1, 700, 16, 5 };
+    const int64_t *configs;
+    int64_t n_configs = gpu_values (&rig, "config", &configs), c;
+    size_t i, q;
+
+    for (i = 0; i < ARRAY_SIZE (sites); i += 2)
+        for (c = 0; c < n_configs; c++) {
+            struct dt_backend_error err = { "" };
+            struct dt_backend_row row[ARRAY_SIZE (tokens)];
+            struct gpu_job all;
+            size_t bytes;
+            char *among;
+
+            gpu_job_init (&all, &rig, sites[i].n, sites[i].k, 1, tokens, ARRAY_SIZE (tokens));
+            all.call.data = DT_BACKEND_CANCEL;
+            gpu_job_set (&all, "config", configs[c]);
+            if (!is_supported (&all))
+                continue;
+            fill (&all);
+            run (&all);
+            among = read_output (&all, &bytes);
+            if (rig.b->rows (rig.ctx, &all.call, row, &err) < 0)
+                gpu_die ("rows", err.text);
+            for (q = (size_t)c % 3; q < ARRAY_SIZE (tokens); q += 3) {
+                struct gpu_job one;
+                char *alone;
+
+                gpu_job_init (&one, &rig, sites[i].n, sites[i].k, 1, &tokens[q], 1);
+                one.call.data = DT_BACKEND_CANCEL;
+                one.seed[0] = all.seed[q];
+                gpu_job_set (&one, "config", configs[c]);
+                if (is_supported (&one)) {
+                    fill (&one);
+                    run (&one);
+                    alone = read_output (&one, &bytes);
+                    verdict (bytes == row[q].length
+                             && memcmp (alone, among + row[q].offset, bytes) == 0,
+                             "alone: %lld x %lld, config %lld: request %zu of %lld tokens has other"
+                             " bits among others", (long long)sites[i].n, (long long)sites[i].k,
+                             (long long)configs[c], q, (long long)tokens[q]);
+                    free (alone);
+                }
+                gpu_job_done (&one, &rig);
+            }
+            free (among);
+            gpu_job_done (&all, &rig);
+        }
+    printf ("alone: %d requests compared, %d differ\n", checks, failures);
+}
+
+/* ---- the workspace ---- */
+
+static void check_workspace (void)
+{
+    static const int bytes_of[] = { 0x00, 0xff, 0x5a };
+    const int64_t tokens = 48, *configs;
+    int64_t n_configs = gpu_values (&rig, "config", &configs), c;
+    size_t b;
+
+    for (c = 0; c < n_configs; c += c == 0 ? 1 : 5) {
+        struct dt_backend_error err = { "" };
+        char *want = NULL;
+        struct gpu_job job;
+
+        gpu_job_init (&job, &rig, 2560, 8192, 1, &tokens, 1);
+        gpu_job_set (&job, "config", configs[c]);
+        if (!is_supported (&job))
+            continue;
+        fill (&job);
+        for (b = 0; b < ARRAY_SIZE (bytes_of); b++) {
+            size_t bytes;
+            char *got;
+
+            if (job.plan.workspace_bytes
+                && rig.b->set (rig.ctx, job.workspace, bytes_of[b], job.plan.workspace_bytes, &err)
+                    < 0)
+                gpu_die ("set", err.text);
+            run (&job);
+            got = read_output (&job, &bytes);
+            if (want) {
+                verdict (memcmp (want, got, bytes) == 0, "workspace: config %lld has other bits"
+                         " with 0x%02x in it", (long long)configs[c], bytes_of[b]);
+                free (got);
+            } else
+                want = got;
+        }
+        free (want);
+        gpu_job_done (&job, &rig);
+    }
+    printf ("workspace: %d compared, %d differ\n", checks, failures);
+}
+
+/* ---- errors ---- */
+
+static void check_errors (void)
+{
+    const int64_t tokens = 5;
+    struct dt_backend_error err = { "" };
+    struct dt_backend_plan plan;
+    struct gpu_job job;
+
+    gpu_job_init (&job, &rig, 2560, 8192, 1, &tokens, 1);
+    gpu_job_set (&job, "splits", 16);
+    gpu_job_set (&job, "config", 1);
+    if (rig.b->plan (rig.ctx, &job.call, &plan, &err) < 0)
+        printf ("errors: %s\n", err.text);
+    gpu_job_set (&job, "splits", 2);
+    gpu_job_set (&job, "config", 0);
+    verdict (rig.b->plan (rig.ctx, &job.call, &plan, &err) == -DT_BACKEND_EUNSUPPORTED
+             && strstr (err.text, "gemm: ") && strstr (err.text, "config=0"), "errors: %s", err.text);
+    printf ("errors: %s\n", err.text);
+    verdict (rig.b->alloc (rig.ctx, (size_t)1 << 50) == NULL, "errors: 1 PiB was allocated");
+    gpu_job_set (&job, "splits", 1);
+    fill (&job);
+    run (&job); /* the failed allocation's error is gone */
+    gpu_job_done (&job, &rig);
+}
+
+/* ---- times ---- */
+
+static double time_once (struct gpu_job *job)
+{
+    struct dt_backend_error err = { "" };
+    uint64_t ns;
+
+    if (gpu_job_run (job, &rig, &err) < 0)
+        gpu_die ("run", err.text);
+    ns = rig.b->elapsed_ns (rig.ctx);
+    if (ns == 0)
+        gpu_die ("run", "no time");
+    return (double)ns / 1e3;
+}
+
+static void check_noise (int64_t n, int64_t k, int64_t tokens, int64_t config)
+{
+    enum { PAIRS = 1000 };
+    static double ratio[PAIRS], half[PAIRS / 2], us[PAIRS];
+    struct gpu_job job;
+    double median, low, high;
+    size_t i;
+
+    gpu_job_init (&job, &rig, n, k, 1, &tokens, 1);
+    gpu_job_set (&job, "config", config);
+    fill (&job);
+    for (i = 0; i < PAIRS; i++) {
+        double a = time_once (&job), b = time_once (&job);
+
+        ratio[i] = log (b / a);
+        us[i] = a;
+    }
+    for (i = 0; i < PAIRS / 2; i++)
+        half[i] = ratio[i];
+    median = gpu_median (ratio, PAIRS);
+    low = ratio[PAIRS / 20];
+    high = ratio[PAIRS - 1 - PAIRS / 20];
+    printf ("noise: %lld x %lld, %lld tokens, config %lld: median %.2f us; 1000 pairs against"
+            " itself: median ratio %+.3f%% (first half %+.3f%%), 5%% to 95%%: %+.2f%% to %+.2f%%\n",
+            (long long)n, (long long)k, (long long)tokens, (long long)config,
+            gpu_median (us, PAIRS), 100 * median, 100 * gpu_median (half, PAIRS / 2), 100 * low,
+            100 * high);
+    gpu_job_done (&job, &rig);
+}
+
+static void print_time (char **arg)
+{
+    enum { RUNS = 101 };
+    const int64_t tokens = atoll (arg[2]);
+    double us[RUNS];
+    struct gpu_job job;
+    size_t i;
+
+    gpu_job_init (&job, &rig, atoll (arg[0]), atoll (arg[1]), 1, &tokens, 1);
+    gpu_job_set (&job, "config", atoll (arg[3]));
+    fill (&job);
+    for (i = 0; i < RUNS; i++)
+        us[i] = time_once (&job);
+    printf ("%.3f %s\n", gpu_median (us, RUNS), rig.b->clock);
+    gpu_job_done (&job, &rig);
+}
+
+int main (int argc, char **argv)
+{
+    const struct dt_backend_identity *id;
+    int timed;
+
+    if (argc < 3)
+        gpu_die ("usage", "gpu_check PLUGIN small|values|bits|alone|workspace|errors|noise|time ...");
+    timed = strcmp (argv[2], "noise") == 0 || strcmp (argv[2], "time") == 0;
+    gpu_open (&rig, argv[1], timed);
+    id = rig.b->identity (rig.ctx);
+    if (strcmp (argv[2], "time") != 0)
+        printf ("# %s, %u SMs, driver %s, %s, build %.12s\n", id->device, id->units, id->driver,
+                id->libraries, id->build);
+    if (strcmp (argv[2], "values") == 0)
+        check_values (0);
+    else if (strcmp (argv[2], "small") == 0)
+        check_values (ARRAY_SIZE (sites) - 1);
+    else if (strcmp (argv[2], "bits") == 0)
+        check_bits ();
+    else if (strcmp (argv[2], "alone") == 0)
+        check_alone ();
+    else if (strcmp (argv[2], "workspace") == 0)
+        check_workspace ();
+    else if (strcmp (argv[2], "errors") == 0)
+        check_errors ();
+    else if (strcmp (argv[2], "noise") == 0) {
+        check_noise (2560, 8192, 8, 1);
+        check_noise (14336, 8192, 256, 1);
+    } else if (strcmp (argv[2], "time") == 0 && argc == 7)
+        print_time (argv + 3);
+    else
+        gpu_die (argv[2], "unknown check");
+    if (!timed)
+        printf ("%s: %d checks, %d failed\n", argv[2], checks, failures);
+    gpu_close (&rig);
+    return failures != 0;
+}
