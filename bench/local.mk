@@ -10,6 +10,11 @@ noinst_PROGRAMS += bench/moe_host
 bench_moe_host_SOURCES = bench/moe_host.c tests/family_rig.c tests/family_rig.h
 bench_moe_host_LDADD = -lm
 
+# kernels/cuda; needs nothing of CUDA to build, and a GPU to run
+noinst_PROGRAMS += bench/gpu_gemm
+bench_gpu_gemm_SOURCES = bench/gpu_gemm.c tests/gpu/rig.c tests/gpu/rig.h
+bench_gpu_gemm_LDADD = -lm
+
 # selir
 noinst_PROGRAMS += bench/selir
 bench_selir_SOURCES = bench/selir.c

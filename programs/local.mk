@@ -3,10 +3,15 @@ nobase_dist_pkgdata_DATA += \
 	programs/detent/allreduce.py \
 	programs/detent/attention.py \
 	programs/detent/gemm.py \
+	programs/detent/gemm_cuda.py \
 	programs/detent/moe-host-8-4-256-128.json \
 	programs/detent/moe.py \
 	programs/detent/rowwise.py \
 	programs/selir.py
+
+dist_deployments_DATA += \
+	deployments/llama-3.1-70b-tp4-h200.yaml \
+	deployments/qwen3-30b-a3b-h200.yaml
 
 # programs/sglang/: SGLang's selections.
 nobase_dist_pkgdata_DATA += \

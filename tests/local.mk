@@ -390,7 +390,7 @@ endif
 
 # kernels/cuda: what needs no GPU, and the programs that tests/gpu/run runs on one
 EXTRA_DIST += tests/gpu/test_cuda_host.c tests/gpu/check.c tests/gpu/planted.c \
-	tests/gpu/rig.c tests/gpu/rig.h
+	tests/gpu/rig.c tests/gpu/rig.h tests/gpu/run
 if HAVE_CUDA
 if HAVE_CHECK
 check_PROGRAMS += tests/gpu/test_cuda_host
