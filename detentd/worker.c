@@ -29,23 +29,55 @@ struct dt_worker {
     int killed; /* by dt_worker_kill */
 };
 
+/* Of the daemon's environment a worker gets what finds its libraries and its GPU, and
+ * nothing else: "NAME" or "PREFIX_". */
+static const char *const passed[] = {
+    "PATH", "LD_LIBRARY_PATH", "ASAN_OPTIONS", "CUDA_", "NCCL_", "DETENT_CUDA_",
+};
+
+static int is_passed (const char *variable)
+{
+    size_t name = strcspn (variable, "=");
+
+    for (size_t i = 0; i < sizeof passed / sizeof *passed; i++) {
+        size_t n = strlen (passed[i]);
+
+        if (strncmp (variable, passed[i], n) == 0 && (n == name || passed[i][n - 1] == '_'))
+            return 1;
+    }
+    return 0;
+}
+
+/* What of `environ` is passed, and LC_ALL; the strings are borrowed. */
+static char **worker_environment (void)
+{
+    size_t n = 0, i;
+    char **env;
+
+    for (i = 0; environ[i]; i++)
+        n += (size_t)is_passed (environ[i]);
+    if (!(env = dt_calloc (n + 2, sizeof *env)))
+        return NULL;
+    for (n = 0, i = 0; environ[i]; i++)
+        if (is_passed (environ[i]))
+            env[n++] = environ[i];
+    env[n] = (char *)"LC_ALL=C.UTF-8";
+    return env;
+}
+
 /* The child starts with no signal blocked or ignored, and no file but its socket
  * and the standard ones. */
 static int spawn (const char *profiler, int fd, pid_t *ret)
 {
     char *argv[] = { (char *)"detent-profiler", NULL };
-    char *path = getenv ("PATH"), *preload = getenv ("ASAN_OPTIONS");
-    char *env[4] = { NULL };
+    char **env = worker_environment ();
     posix_spawn_file_actions_t files;
     posix_spawnattr_t how;
     sigset_t none, all;
-    int r, n = 0;
+    int r;
 
-    if (path && (env[n] = dt_strf ("PATH=%s", path)))
-        n++;
-    if (preload && (env[n] = dt_strf ("ASAN_OPTIONS=%s", preload)))
-        n++;
-    env[n] = (char *)"LC_ALL=C.UTF-8";
+    if (!env)
+        return -ENOMEM;
     sigemptyset (&none);
     sigfillset (&all);
     posix_spawnattr_init (&how);
@@ -60,8 +92,7 @@ static int spawn (const char *profiler, int fd, pid_t *ret)
         r = posix_spawn (ret, profiler, &files, &how, argv, env);
     posix_spawn_file_actions_destroy (&files);
     posix_spawnattr_destroy (&how);
-    while (n-- > 0)
-        dt_free (env[n]);
+    dt_free (env);
     return -r;
 }
 

@@ -78,8 +78,7 @@ static int find_device (struct dt_backend_ctx *ctx, uint32_t device, struct dt_b
     return 0;
 }
 
-/* Watch the device through NVML, if it is there.  Nothing of this process computes
- * yet, so whoever does is another. */
+/* Watch the device through NVML, if it is there. */
 static int watch_device (struct dt_backend_ctx *ctx, struct dt_backend_error *err)
 {
     struct dt_backend_error why = { "" };
@@ -95,7 +94,7 @@ static int watch_device (struct dt_backend_ctx *ctx, struct dt_backend_error *er
         return 0;
     if ((r = cuda_nvml_read (ctx->nvml, &s, err)) < 0)
         return r;
-    if (s.processes)
+    if (s.others)
         return cuda_fail (err, -EBUSY, "cuda: process %u computes on device %d; end it, or set"
                           " DETENT_CUDA_SHARED=1 to measure beside it", s.other_pid, ctx->device);
     return 0;
@@ -130,7 +129,8 @@ static int start_device (struct dt_backend_ctx *ctx, struct dt_backend_error *er
                   driver % 1000 / 10);
     if (ctx->nvml && (r = cuda_nvml_read (ctx->nvml, &s, err)) < 0)
         return r;
-    ctx->processes = ctx->nvml ? s.processes : 0;
+    /* This process too, where the driver knows it by another number than we do. */
+    ctx->others = ctx->nvml ? s.others : 0;
     return 0;
 }
 

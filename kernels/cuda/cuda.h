@@ -36,7 +36,7 @@ struct dt_backend_ctx {
     uint64_t elapsed_ns;           /* of the last timed run */
     uint64_t warm[CUDA_WARM][2];   /* launches seen; only they are timed */
     uint64_t looked_ns;            /* when the device's state was read last: */
-    uint32_t processes, sm_mhz;    /*   computing on it at the start; its clock now */
+    uint32_t others, sm_mhz;       /*   who else computed at the start; its clock now */
     uint64_t reasons;              /*   NVML's clock event reasons */
     uint64_t turn;                 /* launches so far: which copy of the operands is read */
     char dead[256];                /* the error after which the device gives no more answers */

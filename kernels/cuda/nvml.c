@@ -4,6 +4,7 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "kernels/cuda/library.h"
@@ -88,6 +89,24 @@ const char *cuda_nvml_driver (const struct cuda_nvml *n)
     return n->driver;
 }
 
+/* Is it this process, or another child of its parent? */
+static int is_ours (unsigned pid)
+{
+    char path[64], text[512], *after;
+    int parent = 0;
+    FILE *f;
+
+    if (pid == (unsigned)getpid ())
+        return 1;
+    snprintf (path, sizeof path, "/proc/%u/stat", pid);
+    if (!(f = fopen (path, "r")))
+        return 0;
+    /* pid (name) state parent: the name may hold anything but its last ')'. */
+    after = fgets (text, sizeof text, f) ? strrchr (text, ')') : NULL;
+    fclose (f);
+    return after && sscanf (after, ") %*c %d", &parent) == 1 && parent == (int)getppid ();
+}
+
 int cuda_nvml_read (struct cuda_nvml *n, struct cuda_nvml_state *ret,
                     struct dt_backend_error *err)
 {
@@ -107,10 +126,13 @@ int cuda_nvml_read (struct cuda_nvml *n, struct cuda_nvml_state *ret,
     if (e == NVML_GPU_IS_LOST)
         return cuda_fail (err, -DT_BACKEND_EDEVICE, "NVML: the device is lost; it needs a reset");
     if (e == NVML_SUCCESS || e == NVML_INSUFFICIENT_SIZE) {
-        s.processes = count;
         for (i = 0; e == NVML_SUCCESS && i < count; i++)
-            if (process[i].pid != (unsigned)getpid ())
+            if (!is_ours (process[i].pid)) {
+                s.others++;
                 s.other_pid = process[i].pid;
+            }
+        if (e == NVML_INSUFFICIENT_SIZE)
+            s.others = count;
     }
     *ret = s;
     return 0;

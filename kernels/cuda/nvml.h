@@ -8,8 +8,9 @@
 struct cuda_nvml_state {
     uint32_t sm_mhz;    /* 0: not reported */
     uint64_t reasons;   /* clock event reasons, NVML's mask; 0 also if not reported */
-    uint32_t processes; /* that compute on the device, this one too if it does */
-    uint32_t other_pid; /* one of them, not this one; 0: none */
+    uint32_t others;    /* processes that compute on the device, but for this one and
+                         * its parent's other children: a daemon's workers take turns */
+    uint32_t other_pid; /* one of them; 0: none */
 };
 
 /* The library, for the device of this PCI address ("0000:1b:00.0").

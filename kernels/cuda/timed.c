@@ -134,7 +134,9 @@ static int run_by_events (struct dt_backend_ctx *ctx, const struct cuda_run *run
     float ms = 0;
     int r;
 
-    if ((r = check (ctx, run, cuda_delay_launch (ctx->stream, DELAY_NS), "delay", err)) < 0
+    /* The first launch of a graph brings it to the device, which is not the call's. */
+    if ((r = check (ctx, run, cudaGraphUpload (g->exec, ctx->stream), "upload", err)) < 0
+        || (r = check (ctx, run, cuda_delay_launch (ctx->stream, DELAY_NS), "delay", err)) < 0
         || (r = check (ctx, run, cudaEventRecord (ctx->begin, ctx->stream), "event", err)) < 0
         || (r = check (ctx, run, cudaGraphLaunch (g->exec, ctx->stream), "launch", err)) < 0
         || (r = check (ctx, run, cudaEventRecord (ctx->end, ctx->stream), "event", err)) < 0
@@ -186,7 +188,7 @@ static int look (struct dt_backend_ctx *ctx, int now, const char **ret_slowed,
     ctx->looked_ns = now_ns ();
     ctx->sm_mhz = s.sm_mhz;
     ctx->reasons = s.reasons;
-    if (!ctx->shared && s.processes > ctx->processes)
+    if (!ctx->shared && s.others > ctx->others)
         return cuda_fail (err, -EBUSY, "another process (%u) started to compute on device %d"
                           " during the measurement; times are not kept", s.other_pid,
                           ctx->device);
