@@ -27,7 +27,7 @@ dist_deployments_DATA += \
 	deployments/gpus.yaml \
 	deployments/llama-3.1-70b-tp4-h100-sglang.yaml \
 	deployments/qwen3-30b-a3b-tp4-h100-sglang.yaml
-dist_doc_DATA += doc/engines.md
+dist_doc_DATA += doc/engines.md doc/gpu-results.md
 
 # programs/vllm/: vLLM's selections.
 nobase_dist_pkgdata_DATA += \

@@ -337,6 +337,37 @@ START_TEST (absent_library)
 }
 END_TEST
 
+static const struct {
+    cudaError_t e;
+    const char *name;
+    int ends;
+} device_errors[] = {
+    { cudaErrorECCUncorrectable, "cudaErrorECCUncorrectable (214)", 1 },
+    { cudaErrorLaunchFailure, "cudaErrorLaunchFailure (719)", 1 },
+    { cudaErrorIllegalAddress, "cudaErrorIllegalAddress (700)", 1 },
+    { cudaErrorDevicesUnavailable, "cudaErrorDevicesUnavailable (46)", 1 },
+    { cudaErrorMemoryAllocation, "cudaErrorMemoryAllocation (2)", 0 },
+    { cudaErrorInvalidValue, "cudaErrorInvalidValue (1)", 0 },
+};
+
+START_TEST (device_error)
+{
+    static struct dt_backend_ctx lost;
+    struct dt_backend_error err = { "" };
+
+    lost.dead[0] = 0;
+    ck_assert_int_eq (cuda_check (&lost, cudaSuccess, "run", &err), 0);
+    ck_assert_str_eq (err.text, "");
+    ck_assert_int_eq (cuda_check (&lost, device_errors[_i].e, "run", &err), -DT_BACKEND_EDEVICE);
+    ck_assert_msg (strstr (err.text, device_errors[_i].name) != NULL, "%s", err.text);
+    ck_assert_int_eq (lost.dead[0] != 0, device_errors[_i].ends);
+    if (device_errors[_i].ends) { /* the first such error stays the reason */
+        cuda_check (&lost, cudaErrorUnknown, "later", &err);
+        ck_assert_msg (strstr (lost.dead, device_errors[_i].name) != NULL, "%s", lost.dead);
+    }
+}
+END_TEST
+
 /* ---- the gemm's sizes ---- */
 
 static struct dt_backend_ctx ctx = { .l2_bytes = 60u << 20 };
@@ -539,6 +570,7 @@ int main (void)
     tcase_add_test (tc, clock_reads_spans);
     tcase_add_test (tc, lost_records_fail);
     tcase_add_test (tc, absent_library);
+    tcase_add_loop_test (tc, device_error, 0, ARRAY_SIZE (device_errors));
     tcase_add_loop_test (tc, shape_case, 0, ARRAY_SIZE (shapes));
     tcase_add_test (tc, operands_do_not_follow_parameters);
     tcase_add_loop_test (tc, data_kinds, 0, ARRAY_SIZE (depths));
