@@ -23,7 +23,7 @@ class Model(Facts):
 
 
 class Call(Batch):
-    tokens: Unpinnable[range(1, facts.token_budget + 1)]
+    tokens: Unpinnable[range(0, facts.token_budget + 1)]
 
 
 class Choice(Record):
