@@ -378,8 +378,8 @@ TESTS += tests/programs-vllm.sh tests/deployment-new.sh
 EXTRA_DIST += tests/programs_vllm.py tests/configs/llama-3.1-70b.json tests/configs/qwen3-30b-a3b.json
 
 # keys, and stores of another version; entries of the bug log that detentctl shows
-dist_check_SCRIPTS += tests/issues/b13-cuts.sh tests/issues/b19-tables.sh tests/issues/b07-unset.sh
-TESTS += tests/issues/b13-cuts.sh tests/issues/b19-tables.sh tests/issues/b07-unset.sh
+dist_check_SCRIPTS += tests/issues/b13-cuts.sh tests/issues/b19-tables.sh tests/issues/b07-unset.sh tests/issues/b32-neighbour.sh
+TESTS += tests/issues/b13-cuts.sh tests/issues/b19-tables.sh tests/issues/b07-unset.sh tests/issues/b32-neighbour.sh
 if HAVE_CHECK
 check_PROGRAMS += tests/test_keys
 TESTS += tests/test_keys

@@ -282,6 +282,28 @@ START_TEST (shared_pages)
 }
 END_TEST
 
+/* Bug log B32: a decode beside a row of 9 tokens, and beside one of 10, with the key
+ * block of the batch's longest query, and with one block for both. */
+START_TEST (neighbours_length)
+{
+    static const struct rig_request nine[] = { { 1, 700, 1 }, { 9, 300, 2 } };
+    static const struct rig_request ten[] = { { 1, 700, 1 }, { 10, 300, 3 } };
+    struct rig_call call = { &sites[0], { 64, 0, 16, 1 }, 2, nine, 1, 1 };
+    struct rig_job a, b;
+
+    rig_job_init (&a, &rig, &call);
+    rig_job_run (&a);
+    call.request = ten;
+    call.params.block_n = _i ? 64 : 32; /* pinned, or chosen by the longest query */
+    rig_job_init (&b, &rig, &call);
+    rig_job_run (&b);
+    ck_assert_uint_eq (a.row[0].length, b.row[0].length);
+    ck_assert_int_eq (memcmp (a.output, b.output, a.row[0].length) == 0, _i);
+    rig_job_done (&a);
+    rig_job_done (&b);
+}
+END_TEST
+
 /* Pages that the window has left behind are gone: another's, or none at all. */
 START_TEST (left_behind)
 {
@@ -391,6 +413,7 @@ int main (void)
     tcase_add_loop_test (tc, binding_parameters_change_bits, 0, 6);
     tcase_add_loop_test (tc, free_parameters_by_request, 0, (int)ARRAY_SIZE (sites));
     tcase_add_test (tc, shared_pages);
+    tcase_add_loop_test (tc, neighbours_length, 0, 2);
     tcase_add_loop_test (tc, left_behind, 0, (int)ARRAY_SIZE (bound));
     tcase_add_loop_test (tc, mixed_batch, 0, (int)ARRAY_SIZE (sites));
     tcase_add_loop_test (tc, short_requests, 0, 2);

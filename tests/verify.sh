@@ -70,6 +70,13 @@ status 1 "$bin/tests/verify_varying" $common --trace "$dir/t.dtrace" --rows $row
 grep -q '^Detent  *[0-9][0-9]*  *[1-9]' "$dir/out" || die "varied pins changed nothing"
 grep -q 'must not serve' "$dir/out" || die "no verdict"
 
+# Bug log B38: a value that is not a number is reported, equal as its bits may be.
+DT_PLANT=nan timeout 300 "$bin/detent-verify" --endpoint "$endpoint" --deployment host-small \
+    --workload chat --backend "$bin/tests/.libs/backend-planted.so" --trace "$dir/t.dtrace" \
+    --rows $rows >"$dir/out" 2>"$dir/err" || [ $? = 1 ] || die "planted: $(cat "$dir/err")"
+grep -q '^[0-9][0-9]* rows of Detent hold a value that is not a number' "$dir/out" \
+    || { cat "$dir/out" >&2; die "no word of NaN"; }
+
 # Bad input: one line and the documented status.
 status 9 "$bin/detent-verify" $common --trace "$dir/t.dtrace" --units 1
 one_line

@@ -2,6 +2,7 @@
 #include "verify/battery.h"
 
 #include <errno.h>
+#include <math.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -94,6 +95,14 @@ static void note_change (struct battery *b, struct dt_battery_change *c, const s
         c->param[1][i] = param_of (&param[i], request);
 }
 
+static int has_nan (const struct battery *b, const uint8_t *bytes, size_t len)
+{
+    for (size_t i = 0; i < len / b->runner.element_bytes; i++)
+        if (isnan (element (b, bytes, i)))
+            return 1;
+    return 0;
+}
+
 static int compare_row (struct battery *b, enum dt_battery_variant v, size_t request,
                         const uint8_t *bytes, size_t len, const struct dt_backend_value *param)
 {
@@ -101,6 +110,7 @@ static int compare_row (struct battery *b, enum dt_battery_variant v, size_t req
 
     if (len == 0)
         return 0; /* a request that asks nothing has no output */
+    b->result->variant[v].nan += (uint64_t)has_nan (b, bytes, len);
     if (!g->first[v].bytes) {
         if (!(g->first[v].bytes = dt_memdup (bytes, len)))
             return dt_err_nomem (b->err);

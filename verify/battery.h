@@ -6,7 +6,8 @@
  * another call: each batch once with the stock selection's parameters and once with the
  * committed tuple's, on the same operands and through the same plugin.  A request
  * has a seed of its own, which names its data.  A row is one request's output
- * vector; all rows of one request must have equal bits. */
+ * vector; all rows of one request must have equal bits: -0 is not +0, and a NaN is
+ * equal to the same NaN alone. */
 #ifndef DT_VERIFY_BATTERY_H
 #define DT_VERIFY_BATTERY_H
 
@@ -51,6 +52,7 @@ struct dt_battery_change {
 struct dt_battery_result {
     struct {
         uint64_t compared, changed; /* rows against the request's first run */
+        uint64_t nan;               /* rows, first ones too, with a value that is no number */
         uint64_t ns;                /* in kernels, recorded batches, best of three each */
         struct dt_battery_change first;
     } variant[DT_BATTERY_VARIANTS];

@@ -56,6 +56,10 @@ void dt_verify_table (const struct dt_verify_report *p, FILE *out)
         fprintf (out, "%" PRIu64 " mixed batches are outside the program's domain and were left "
                  "out\n", r->refused);
     for (int v = 0; v < DT_BATTERY_VARIANTS; v++)
+        if (r->variant[v].nan)
+            fprintf (out, "%" PRIu64 " rows of %s hold a value that is not a number\n",
+                     r->variant[v].nan, variants[v]);
+    for (int v = 0; v < DT_BATTERY_VARIANTS; v++)
         if (r->variant[v].first.is)
             put_change (p, &r->variant[v].first, variants[v], out);
     if (r->variant[DT_BATTERY_DETENT].compared == 0)
@@ -118,9 +122,9 @@ void dt_verify_json (const struct dt_verify_report *p, FILE *out)
              r->refused);
     json_number (ratio (r), out);
     for (int v = 0; v < DT_BATTERY_VARIANTS; v++) {
-        fprintf (out, ",\"%s\":{\"compared\":%" PRIu64 ",\"changed\":%" PRIu64 ",\"ns\":%" PRIu64
-                 ",\"first\":", v == DT_BATTERY_STOCK ? "stock" : "detent", r->variant[v].compared,
-                 r->variant[v].changed, r->variant[v].ns);
+        fprintf (out, ",\"%s\":{\"compared\":%" PRIu64 ",\"changed\":%" PRIu64 ",\"nan\":%" PRIu64
+                 ",\"ns\":%" PRIu64 ",\"first\":", v == DT_BATTERY_STOCK ? "stock" : "detent", r->variant[v].compared,
+                 r->variant[v].changed, r->variant[v].nan, r->variant[v].ns);
         if (r->variant[v].first.is)
             json_change (p, &r->variant[v].first, out);
         else
