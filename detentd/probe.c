@@ -80,9 +80,12 @@ static int possible (struct dt_probe *p, size_t f, int64_t v)
 {
     int64_t others[] = { 1, v, 0 }, row[DT_SCHEMA_MAX_FIELDS];
 
-    for (size_t k = 0; k < DT_ARRAY_SIZE (others); k++) {
+    for (size_t k = 0; k <= DT_ARRAY_SIZE (others); k++) {
         for (size_t g = 0; g < p->schema->n_fields; g++)
-            row[g] = g == f ? v : others[k];
+            row[g] = g == f                        ? v
+                     : k < DT_ARRAY_SIZE (others)  ? others[k]
+                     : p->field[g].n > 0           ? p->field[g].value[0] /* found before */
+                                                   : 0;
         mend (p->schema, row);
         if (row[f] == v && takes_rows (p, row, 1))
             return 1;
