@@ -316,6 +316,7 @@ static void load (char **arg)
     const char *slash = strrchr (arg[2], '/');
     struct dt_source source = { slash ? slash + 1 : arg[2], (const char *)program.data, program.len };
     struct dt_site_options options = { .n_threads = 2 };
+    const struct dt_fact *units;
     struct dt_err err = { "" };
     size_t at = 0;
 
@@ -326,13 +327,17 @@ static void load (char **arg)
         die ("the deployment has no such site");
     b.site = &b.deployment->site[at];
     check (dt_site_solve (b.deployment, at, &source, 1, &options, &b.solution, NULL, &err), &err);
+    for (size_t i = 0; i < b.solution->n_pins; i++)
+        printf ("pin %s: %zu candidates\n", b.solution->pin[i].name,
+                b.solution->pin[i].n_candidates);
     check (dt_trace_decode (trace.data, trace.len, &b.trace, &err), &err);
     for (size_t i = 0; i < b.trace->n_sites; i++)
         if (!strcmp (b.trace->site[i].site, arg[3]))
             b.calls = &b.trace->site[i];
     if (!b.calls)
         die ("the trace has no such site");
-    check (dt_plugin_open (&b.plugin, arg[0], 2, &err), &err);
+    units = dt_site_fact (b.site, "units");
+    check (dt_plugin_open (&b.plugin, arg[0], units ? (uint32_t)units->i : 0, &err), &err);
     dt_buf_done (&yaml);
     dt_buf_done (&program);
     dt_buf_done (&trace);

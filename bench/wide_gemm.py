@@ -43,7 +43,7 @@ def step(tokens: int, values: tuple, bounds: tuple) -> int:
 def choose(facts: Model, call: Call) -> Choice:
     splits = 1
     for count in SPLITS:
-        if call.tokens * count <= 48:
+        if call.tokens * count <= 128:
             splits = count
     require(splits == 1 or facts.k // splits >= 64, "a split has at least 64 k")
     k_step = step(call.tokens, (0, 32, 128, 512), (4, 12, 36))

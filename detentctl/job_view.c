@@ -132,6 +132,10 @@ static void print_text (const Detent__JobReply *j)
     print_costs (j);
     print_notes (j);
     print_refusals (j);
+    if (j->has_additive_d)
+        printf ("\nIn turn, calls of all sites take what each takes alone within %.1f%%, on %" PRIu64
+                " tuples: the choice is within %.3f of the best\n", 100 * j->additive_d,
+                j->additive_tuples, j->additive_factor);
     if (j->has_tuple)
         printf ("\ntuple %s\nbits  %s\n", dt_hex (j->tuple), j->has_bits ? dt_hex (j->bits) : "-");
 }
@@ -201,6 +205,11 @@ json_t *dt_job_json (const Detent__JobReply *j)
 
     for (size_t i = 0; i < j->n_site; i++)
         dt_json_append (sites, site_json (j->site[i]));
+    dt_json_set (o, "additive_d", j->has_additive_d ? dt_json_real (j->additive_d) : json_null ());
+    dt_json_set (o, "additive_factor",
+                 j->has_additive_factor ? dt_json_real (j->additive_factor) : json_null ());
+    dt_json_set (o, "additive_tuples",
+                 j->has_additive_tuples ? dt_json_u64 (j->additive_tuples) : json_null ());
     dt_json_set (o, "bits", j->has_bits ? dt_json_hex (j->bits) : json_null ());
     dt_json_set (o, "certified", dt_certified_json (j));
     dt_json_set (o, "code", j->has_code ? json_integer (j->code) : json_null ());

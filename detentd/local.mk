@@ -1,6 +1,7 @@
 # detentd/: the daemon.  Everything but main.c is in libdtdaemon.la, for tests.
 noinst_LTLIBRARIES += libdtdaemon.la
 libdtdaemon_la_SOURCES = \
+	detentd/additive.c detentd/additive.h \
 	detentd/ask.c detentd/ask.h \
 	detentd/certifying.c detentd/certifying.h \
 	detentd/commit.c detentd/commit.h \

@@ -7,6 +7,7 @@
 #include "base/canon.h"
 #include "base/mem.h"
 #include "base/time.h"
+#include "detentd/additive.h"
 #include "detentd/covering.h"
 #include "detentd/daemon.h"
 #include "detentd/describe.h"
@@ -35,6 +36,8 @@ struct tuning {
     struct site *site; /* [deployment->n_sites], in the solving's arena */
     struct dt_schema_of *schema; /* of the backend; NULL: none is known */
     struct dt_measure measure;
+    struct dt_additive_result additive;
+    size_t n_additive;   /* tuples it is over; 0: one site, nothing to add */
     struct dt_buf tuple; /* the tuple's bytes */
     struct dt_tuple_row row;
     Detent__JobReply reply;
@@ -269,6 +272,23 @@ static int check_backend (struct tuning *t, struct dt_err *reterr)
     return r;
 }
 
+/* Of several sites: is a step's cost the sum of theirs? */
+static int check_sum (struct tuning *t, struct dt_err *reterr)
+{
+    size_t n = deployment (t)->n_sites;
+    struct dt_additive_site *site = dt_arena_array (&t->solving.arena, n, sizeof *site);
+
+    if (!site)
+        return dt_err_nomem (reterr);
+    if (n < 2)
+        return 0;
+    for (size_t i = 0; i < n; i++)
+        site[i] = (struct dt_additive_site){
+            &deployment (t)->site[i], t->solving.site[i].solution, t->site[i].trace[0],
+            t->site[i].result.chosen, t->site[i].result.incumbent, t->site[i].result.runner_up };
+    return dt_additive_check (&t->measure, site, n, &t->additive, &t->n_additive, reterr);
+}
+
 /* Everything up to the tuple's bytes; nothing of it is in the store yet. */
 static int tune (struct tuning *t, struct dt_store *s, struct dt_err *reterr)
 {
@@ -284,6 +304,8 @@ static int tune (struct tuning *t, struct dt_store *s, struct dt_err *reterr)
     for (size_t i = 0; i < deployment (t)->n_sites; i++)
         if ((r = tune_site (t, i, s, reterr)) < 0)
             return r;
+    if ((r = check_sum (t, reterr)) < 0)
+        return r;
     return make_tuple (t, reterr);
 }
 
@@ -297,6 +319,10 @@ static int pack (struct tuning *t, enum dt_job_state state, int code, const char
 
     dt_job_describe_end (j, state, code, what, r, t->what);
     if (state == DT_JOB_DONE) {
+        r->has_additive_d = r->has_additive_factor = r->has_additive_tuples = t->n_additive > 0;
+        r->additive_d = t->additive.d;
+        r->additive_factor = t->additive.factor;
+        r->additive_tuples = t->n_additive;
         r->has_tuple = r->has_bits = 1;
         r->tuple = (ProtobufCBinaryData){ DT_DIGEST_BYTES, t->row.digest.bytes };
         r->bits = (ProtobufCBinaryData){ DT_DIGEST_BYTES, t->row.bits.bytes };

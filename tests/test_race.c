@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "tuner/additive.h"
 #include "tuner/stats.h"
 
 #define MAX_ARMS 640
@@ -529,6 +530,32 @@ START_TEST (coverage)
 }
 END_TEST
 
+/* A step whose calls take 10% more after another site's than alone, under one tuple. */
+static int in_turn (void *ctx, size_t tuple, size_t site, size_t step, uint64_t *ret_ns,
+                    struct dt_err *err)
+{
+    size_t *last = ctx;
+
+    (void)err;
+    *ret_ns = 1000 * (1 + step) * (tuple == 1 && site != *last ? 11 : 10);
+    *last = site;
+    return 0;
+}
+
+START_TEST (additive)
+{
+    static const double weight[] = { 1, 4 };
+    size_t last = 0;
+    struct dt_additive a = { 3, 2, 2, weight, &last, in_turn };
+    struct dt_additive_result r;
+
+    ck_assert_int_eq (dt_additive_estimate (&a, &r, NULL), 0);
+    ck_assert_uint_eq (r.worst, 1);
+    ck_assert_double_eq_tol (r.d, 0.1, 1e-9);
+    ck_assert_double_eq_tol (r.factor, 1.1 / 0.9, 1e-9);
+}
+END_TEST
+
 int main (void)
 {
     Suite *s = suite_create ("tuner/race");
@@ -548,6 +575,7 @@ int main (void)
     tcase_add_test (tc, errors);
     tcase_add_test (tc, untrusted);
     tcase_add_test (tc, no_memory);
+    tcase_add_test (tc, additive);
     tcase_add_loop_test (st, student, 0, DT_ARRAY_SIZE (quantiles));
     tcase_add_test (st, trimmed);
     tcase_add_test (st, spending);

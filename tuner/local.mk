@@ -1,6 +1,7 @@
 # tuner/: from a trace to the cheapest legal assignment, and the tuple's encoding.
 noinst_LTLIBRARIES += libdttuner.la
 libdttuner_la_SOURCES = \
+	tuner/additive.c tuner/additive.h \
 	tuner/calls.c tuner/calls.h \
 	tuner/cells.c tuner/cells.h \
 	tuner/cover.c tuner/cover.h \

@@ -16,8 +16,8 @@ static const char *const stage_name[DT_RACE_STAGES] = { "screening", "heavy call
 #define SCREEN_ROUNDS 2
 #define SCREEN_CALLS 5    /* every so many is in a screening round, at least 4       */
 #define SCREEN_RATIO 1.5  /* over the best arm's worst on each call of a round: out  */
-#define SCREEN_LEAST 40   /* arms that stay                                          */
-#define SCREEN_KEEP 8     /* or one in so many                                       */
+#define SCREEN_LEAST 24   /* arms that stay                                          */
+#define SCREEN_KEEP 16    /* or one in so many                                       */
 #define SLOW 50           /* times the incumbent on a call: not timed again          */
 #define CONFIRM_ROUNDS 12
 #define CONFIRM_TAIL 0.05 /* one-sided                                               */
@@ -27,6 +27,8 @@ static const char *const stage_name[DT_RACE_STAGES] = { "screening", "heavy call
 #define FIELD_ROUNDS 14   /* at most; then the best by mean are the finalists       */
 #define MANY_ROUNDS 7    /* likewise, where many arms were thinned                  */
 #define FINAL_ROUNDS 64
+#define STOP_TAIL 0.025   /* when no other is likely better than a winner by the effect:
+                             what is at stake is time, not a false winner            */
 #define FIRST_LOOK 3      /* rounds before the first look: a variance needs some    */
 #define FIELD_BUDGET 0.6  /* of the time, for all stages before the final one       */
 #define FLOOR 1e-3        /* least half-width: clocks tick, noise has a long memory */
@@ -444,7 +446,7 @@ static int screen_stage (struct run *s, struct dt_err *reterr)
 /* How many of many arms go on after so many rounds on all calls. */
 static size_t thinned (size_t rounds)
 {
-    return rounds >= 5 ? 8 : rounds >= 3 ? 16 : SIZE_MAX - 1;
+    return rounds >= 5 ? 6 : rounds >= 3 ? 10 : SIZE_MAX - 1;
 }
 
 /* Rounds that drop arms.  In the heavy stage an arm's whole cost is at least its
@@ -515,10 +517,10 @@ static int settle (struct run *s, double tail)
     for (size_t a = 0; a < s->race->n_arms; a++)
         if (s->in[a] && a != best) {
             struct dt_stats one = compare (s, a, best);
-            double least = one.mean - strict_half (&one, tail);
+            double loose = at_least_floor (one.error * dt_stats_t (STOP_TAIL, one.df));
 
-            open |= least < -effect; /* may beat the best yet */
-            if (least > 0 && a != s->race->incumbent)
+            open |= one.mean - loose < -effect; /* may well beat the best yet */
+            if (one.mean - strict_half (&one, tail) > 0 && a != s->race->incumbent)
                 s->in[a] = 0;        /* never will */
         }
     return !open;
@@ -546,6 +548,7 @@ static int final_stage (struct run *s, struct dt_err *reterr)
 {
     size_t n = in_race (s), pairs = n * (n - 1) / 2 + 1, looks = 0; /* 1: against itself */
     size_t max_rounds = s->race->max_rounds ? s->race->max_rounds : FINAL_ROUNDS;
+    int many = s->race->n_arms > MANY; /* then a winner has as many rounds as if all were timed */
     double tail = 0;
     int r = 1, settled = 0;
 
@@ -560,7 +563,7 @@ static int final_stage (struct run *s, struct dt_err *reterr)
         if (s->n < FIRST_LOOK || !(is_look (s->n) || r == 0 || s->n == max_rounds))
             continue;
         tail = dt_stats_spend (DT_RACE_ALPHA / 2, ++looks) / 2 / (double)pairs;
-        settled = settle (s, tail);
+        settled = settle (s, tail) || (many && s->n >= FIELD_ROUNDS && !s->result.tie);
     }
     if (looks)
         return check_self (s, tail, reterr);
@@ -623,9 +626,8 @@ static int run_stages (struct run *s, struct dt_err *reterr)
     if (race->n_arms > MANY && !race->exhaustive && (r = screen_stage (s, reterr)) < 0)
         return r;
     n_heavy = heavy_calls (s, &share);
-    if (n_heavy < race->n_calls && !race->exhaustive &&
-        (r = drop_stage (s, HEAVY, n_heavy, share,
-                        race->n_arms > MANY ? FIRST_LOOK : HEAVY_ROUNDS, reterr)) < 0)
+    if (n_heavy < race->n_calls && !race->exhaustive && race->n_arms <= MANY &&
+        (r = drop_stage (s, HEAVY, n_heavy, share, HEAVY_ROUNDS, reterr)) < 0)
         return r;
     if ((r = drop_stage (s, FIELD, race->n_calls, 1,
                         race->n_arms > MANY && !race->exhaustive ? MANY_ROUNDS : FIELD_ROUNDS,
@@ -648,6 +650,11 @@ static void summarise (struct run *s, double *ret_mean_ns)
         if (s->mean[a] > worst) /* false for NAN */
             worst = s->mean[a];
     }
+    s->result.runner_up = chosen;
+    for (size_t a = 0; a < race->n_arms; a++)
+        if (a != chosen && isfinite (s->mean[a])
+            && (s->result.runner_up == chosen || s->mean[a] < s->mean[s->result.runner_up]))
+            s->result.runner_up = a;
     s->result.worst_ratio = exp (worst) / s->result.ratio;
     for (size_t c = 0; ret_mean_ns && c < race->n_calls; c++) {
         uint32_t n = s->n_timed[chosen * race->n_calls + c];

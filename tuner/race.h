@@ -11,8 +11,8 @@
  *
  *   screen  if there are many arms: two rounds on a few calls of all sizes keep the
  *           best part of them
- *   heavy   rounds on the heaviest calls only drop an arm whose cost on them alone
- *           is above the incumbent's on all calls
+ *   heavy   if there are few: rounds on the heaviest calls only drop an arm whose cost
+ *           on them alone is above the incumbent's on all calls
  *   field   rounds on all calls drop those that are above the best; of many, the best
  *           by mean go on
  *   final   a few finalists and the incumbent, on fresh timings only
@@ -67,6 +67,7 @@ struct dt_race {
 
 struct dt_race_result {
     size_t chosen;
+    size_t runner_up;          /* the next best by mean that was timed, `chosen` if none was */
     int tie;
     double ratio, lo, hi;      /* chosen over incumbent; on a tie, of the incumbent
                                   against itself                                   */

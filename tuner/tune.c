@@ -187,6 +187,7 @@ static void fill_result (const struct site *s, const struct dt_race_result *race
     struct dt_tune_result out = {
         .chosen = s->cover.arm[race->chosen].assignment,
         .incumbent = s->cover.arm[incumbent_arm (s)].assignment,
+        .runner_up = s->cover.arm[race->runner_up].assignment,
         .tie = race->tie,
         .ratio = race->ratio,
         .ratio_lo = race->lo,

@@ -77,6 +77,7 @@ struct dt_tune_refusal {
 struct dt_tune_result {
     size_t chosen;         /* assignment                                        */
     size_t incumbent;      /* the default assignment                            */
+    size_t runner_up;      /* the next best; chosen if there is no other        */
     int tie;               /* chosen == incumbent because nothing beat it       */
     double ratio, ratio_lo, ratio_hi; /* chosen over incumbent, with its interval */
     double worst_ratio;    /* the worst measured assignment over the chosen      */
