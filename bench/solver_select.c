@@ -189,6 +189,34 @@ static void fresh (const char *what, const struct detent *d, const struct dt_tra
             t->n_requests, ns[ROUNDS / 2]);
 }
 
+/* What recording costs an engine: the trace's calls, each new at first, then again. */
+static void record (const struct detent *d, const struct dt_trace_site *t)
+{
+    static const char *const what[] = { "each call new", "each call seen before" };
+    struct detent_recorder *rec = NULL;
+    struct detent_error err = { "" };
+    uint64_t start;
+    int pass;
+    size_t i;
+
+    if (detent_recorder_new (d, &rec, &err) < 0)
+        die (err.text);
+    for (pass = 0; pass < 2; pass++) {
+        start = dt_time_raw_ns ();
+        for (i = 0; i < t->n_calls; i++) {
+            struct dt_call c = dt_trace_call_get (t, i);
+
+            if (detent_record (rec, "attention", "decoder",
+                               &(struct detent_call){ c.n_requests, c.request }, &err) < 0)
+                die (err.text);
+        }
+        printf ("recording, %zu calls of %.1f requests, %s: %.0f ns a call\n", t->n_calls,
+                (double)t->n_requests / (double)t->n_calls, what[pass],
+                (double)(dt_time_raw_ns () - start) / (double)t->n_calls);
+    }
+    detent_recorder_free (rec);
+}
+
 static double clock_ns (void)
 {
     uint64_t start = dt_time_raw_ns ();
@@ -266,6 +294,7 @@ void bench_select (const char *top, const char *folder, const struct dt_site *si
     fresh ("pinned", d, &t->site[0]);
     replay ("pinned", d, &t->site[0], clock);
     replay ("unpinned", u, &t->site[0], clock);
+    record (d, &t->site[0]);
     run_python (top, folder, site, &t->site[0]);
     detent_close (d);
     detent_close (u);
