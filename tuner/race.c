@@ -21,7 +21,7 @@ static const char *const stage_name[DT_RACE_STAGES] = { "screening", "heavy call
 #define SLOW 50           /* times the incumbent on a call: not timed again          */
 #define CONFIRM_ROUNDS 12
 #define CONFIRM_TAIL 0.05 /* one-sided                                               */
-#define OVERTIME 3        /* budgets, after which the finalists' first look is given up */
+#define OVERTIME 8        /* budgets, after which the finalists' first look is given up */
 #define HEAVY_SHARE 0.5   /* of the incumbent's cost that the heavy calls make up   */
 #define HEAVY_ROUNDS 5    /* at most; looks come at 3, 4 and 5                      */
 #define FIELD_ROUNDS 14   /* at most; then the best by mean are the finalists       */
@@ -194,7 +194,10 @@ static int report (struct run *s, int stage, struct dt_err *reterr)
  * less is none. */
 static uint64_t deadline (const struct run *s, int stage)
 {
-    double budgets = stage < FINAL ? 1 : s->n < FIRST_LOOK || stage == CONFIRM ? OVERTIME : 1;
+    double budgets = stage < FINAL       ? 1
+                     : s->n < FIRST_LOOK ? OVERTIME
+                     : stage == CONFIRM  ? 2
+                                         : 1;
 
     return s->start_ns + (uint64_t)(budgets * s->race->budget_s * 1e9);
 }
