@@ -252,40 +252,41 @@ static void compare (size_t max_calls)
 
 /* --- estimate -------------------------------------------------------------------- */
 
-/* Median of three timings of each sampled call, and one of each call of the trace. */
+/* Median of three timings. */
+static double time_call (struct dt_cover *c, size_t at)
+{
+    struct dt_tune_call call = dt_cover_call (c, c->arm[0].variant[at]);
+    struct dt_err err = { "" };
+    uint64_t a, b3, m;
+
+    check (measure (NULL, &call, &a, &err), &err);
+    check (measure (NULL, &call, &b3, &err), &err);
+    check (measure (NULL, &call, &m, &err), &err);
+    return (double)(a < b3 ? (m < a ? a : m < b3 ? m : b3) : (m < b3 ? b3 : m < a ? m : a));
+}
+
+/* All calls are timed once (median of three), the sampled ones among them: so the
+ * difference is the sample's, and not the machine's from one minute to the next. */
 static void estimate_one (size_t assignment, size_t max_calls)
 {
     struct dt_calls some, all = { .n_traces = 1 };
+    size_t n = b.calls->n_calls;
+    double *every = dt_calloc (n, sizeof *every), *time, sum = 0, full = 0, half;
     struct dt_cover c;
     struct dt_err err = { "" };
-    double *time, sum = 0, full, half;
-    size_t n = b.calls->n_calls;
 
     check (dt_calls_draw (&b.calls, 1, max_calls, assignment, &some, &err), &err);
-    if (!(time = dt_calloc (some.n, sizeof *time)) || !(all.at = dt_calloc (n, sizeof *all.at)))
+    if (!every || !(time = dt_calloc (some.n, sizeof *time))
+        || !(all.at = dt_calloc (n, sizeof *all.at)))
         die ("out of memory");
-    cover (&c, &some, assignment);
-    for (size_t at = 0; at < some.n; at++) {
-        struct dt_tune_call call = dt_cover_call (&c, c.arm[0].variant[at]);
-        uint64_t ns[3];
-
-        for (int i = 0; i < 3; i++)
-            check (measure (NULL, &call, &ns[i], &err), &err);
-        for (int i = 0; i < 2; i++)
-            if (ns[i] > ns[i + 1]) {
-                uint64_t t = ns[i];
-                ns[i] = ns[i + 1], ns[i + 1] = t;
-                i = -1;
-            }
-        time[at] = (double)ns[1];
-        sum += some.weight[at] * time[at];
-    }
-    half = dt_sample_half (&some.sample[0], time);
-    dt_cover_done (&c);
     for (all.n = 0; all.n < n; all.n++)
         all.at[all.n] = (struct dt_cover_at){ b.calls, 0, all.n, (double)b.calls->call[all.n].count };
     cover (&c, &all, assignment);
-    full = sum_once (&c);
+    for (size_t at = 0; at < n; at++)
+        full += all.at[at].weight * (every[at] = time_call (&c, at));
+    for (size_t at = 0; at < some.n; at++)
+        sum += some.weight[at] * (time[at] = every[some.at[at].call]);
+    half = dt_sample_half (&some.sample[0], time);
     printf ("assignment %5zu: %.4f s estimated from %zu calls, +-%.1f%%; %.4f s over all %zu: "
             "%+.1f%%%s\n", assignment, sum / 1e9, some.n, 100 * half, full / 1e9, n,
             100 * (sum / full - 1), fabs (sum / full - 1) <= half ? "" : " OUTSIDE");
@@ -293,6 +294,7 @@ static void estimate_one (size_t assignment, size_t max_calls)
     dt_calls_done (&some);
     dt_calls_done (&all);
     dt_free (time);
+    dt_free (every);
 }
 
 static void estimate (size_t max_calls)
