@@ -114,7 +114,7 @@ static int value_on_path (struct walk *w, uint32_t id, int64_t *ret)
         return *ret >= 0;
     }
     v = dt_ranges_where (w->s->ranges, w->s->out, w->cond, w->truth, id, room);
-    *ret = v.lo;
+    *ret = n->type == DT_TYPE_FLOAT ? dt_range_bits (v.lo) : v.lo;
     return v.lo == v.hi;
 }
 

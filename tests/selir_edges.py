@@ -177,6 +177,7 @@ BODIES = [
     SMALL + "n = 0\nfor a, (b, c), d in zip(range(m, -1, -2), enumerate(range(k)), (7, 8, 9)):\n    n = n * 100 + a + b * c + d\n",
     SMALL + "n = sum(a * b for a, b in zip(range(m), range(k, m))) * 10 + int(any(i == v for i, v in enumerate(range(k, m))))\n",
     SMALL + "n = max(enumerate(range(m, k, -1)), default=(7, M), key=lambda p: p[0] ^ p[1])[1]\n",
+    SMALL + "n = 1\nfor i, v in enumerate(range(M & 3)):\n    if -(v / max(k, 1)):\n        n = n * 3 + int(7.5 // float(i))\n",
     SMALL + "n = (1 if range(k, m) else 2) + (10 if not range(m, k, -2) else 20)\n",
     "n = 0\nfor k in sorted((M, 3, K, 2, 8), key=lambda k: k & 1):\n    n = n * 10 + k\n",
     "n = int(all(12 // i > K for i in (M, 2, 3) if i != 0)) * 10 + int(any(i == M for i in (1, 2) if K))\n",
