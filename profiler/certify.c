@@ -408,7 +408,7 @@ static int keep (struct dt_certify *c, const struct dt_digest *key, uint32_t *re
     void *items = c->ref;
 
     if (c->ref_bytes + ref.n > DT_CERTIFY_REFERENCE_BYTES)
-        return dt_err_set (reterr, -DT_ELIMIT, "outputs to compare with exceed %u bytes",
+        return dt_err_set (reterr, -DT_ELIMIT, "outputs to compare with exceed %zu bytes",
                            DT_CERTIFY_REFERENCE_BYTES);
     if (dt_grow (&items, &c->room_refs, c->n_refs, sizeof *c->ref) < 0)
         return dt_err_nomem (reterr);
