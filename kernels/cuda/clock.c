@@ -17,12 +17,15 @@
 /* How long records may take after the device is idle, and between two looks. */
 #define WAIT_NS 1000000000u
 #define LOOK_NS 20000u
+/* When buffers that are not complete are asked for. */
+#define FORCE_NS 1000000u
 
 struct cuda_clock {
     struct cuda_cupti api;
     CUpti_SubscriberHandle subscriber;
     int subscribed, kernels, copies, sets; /* what `free` must undo */
     pthread_mutex_t lock; /* the fields below: CUPTI's thread writes them */
+    int graphs;           /* only records of graphs count */
     size_t n, buffers;    /* records; buffers that CUPTI holds */
     size_t lost;          /* records that CUPTI or this clock had no room for */
     CUptiResult failed;   /* the first error while reading a buffer */
@@ -121,8 +124,11 @@ static void CUPTIAPI on_request (uint8_t **buffer, size_t *size, size_t *max_rec
     pthread_mutex_unlock (&c->lock);
 }
 
-static void add (struct cuda_clock *c, uint64_t start, uint64_t end, const char *name)
+static void add (struct cuda_clock *c, uint32_t graph, uint64_t start, uint64_t end,
+                 const char *name)
 {
+    if (c->graphs && graph == 0)
+        return;
     if (c->n == CUDA_CLOCK_RECORDS) {
         c->lost++;
         return;
@@ -142,19 +148,19 @@ static void read_record (struct cuda_clock *c, const CUpti_Activity *record)
         /* Later versions append fields; those read here keep their places. */
         const CUpti_ActivityKernel10 *k = (const CUpti_ActivityKernel10 *)record;
 
-        add (c, k->start, k->end, k->name);
+        add (c, k->graphId, k->start, k->end, k->name);
         break;
     }
     case CUPTI_ACTIVITY_KIND_MEMSET: {
         const CUpti_ActivityMemset4 *m = (const CUpti_ActivityMemset4 *)record;
 
-        add (c, m->start, m->end, NULL);
+        add (c, m->graphId, m->start, m->end, NULL);
         break;
     }
     case CUPTI_ACTIVITY_KIND_MEMCPY: {
         const CUpti_ActivityMemcpy6 *m = (const CUpti_ActivityMemcpy6 *)record;
 
-        add (c, m->start, m->end, NULL);
+        add (c, m->graphId, m->start, m->end, NULL);
         break;
     }
     default:
@@ -284,20 +290,21 @@ struct cuda_clock *cuda_clock_free (struct cuda_clock *c)
     return NULL;
 }
 
-static int flush (struct cuda_clock *c, struct dt_backend_error *err)
+static int flush (struct cuda_clock *c, uint32_t flag, struct dt_backend_error *err)
 {
-    CUptiResult r = c->api.flush_all (0);
+    CUptiResult r = c->api.flush_all (flag);
 
     return r == CUPTI_SUCCESS ? 0 : refuse (c, r, "hand over its records", err);
 }
 
-int cuda_clock_begin (struct cuda_clock *c, struct dt_backend_error *err)
+int cuda_clock_begin (struct cuda_clock *c, int graphs, struct dt_backend_error *err)
 {
     int r;
 
-    if ((r = flush (c, err)) < 0)
+    if ((r = flush (c, 0, err)) < 0)
         return r;
     pthread_mutex_lock (&c->lock);
+    c->graphs = graphs;
     c->n = 0;
     c->lost = 0;
     c->longest_ns = 0;
@@ -306,16 +313,19 @@ int cuda_clock_begin (struct cuda_clock *c, struct dt_backend_error *err)
     return 0;
 }
 
-/* Flush until 'expected' records are there or time is up. */
+/* Flush until 'expected' records are there or time is up.  Ours are complete, but may
+ * lie in a buffer with those of launches beside that are not; such a buffer comes only
+ * if it is forced to, and what is cut off in it is not ours. */
 static int wait_for (struct cuda_clock *c, size_t expected, struct dt_backend_error *err)
 {
     const struct timespec look = { .tv_nsec = LOOK_NS };
-    uint64_t end = now_ns () + WAIT_NS;
+    uint64_t begin = now_ns (), end = begin + WAIT_NS;
     size_t have;
     int r;
 
     for (;;) {
-        if ((r = flush (c, err)) < 0)
+        if ((r = flush (c, c->graphs && now_ns () - begin > FORCE_NS
+                           ? CUPTI_ACTIVITY_FLAG_FLUSH_FORCED : 0, err)) < 0)
             return r;
         pthread_mutex_lock (&c->lock);
         have = c->n + c->lost;

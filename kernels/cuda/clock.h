@@ -44,11 +44,12 @@ int cuda_clock_new (const struct cuda_cupti *api, struct cuda_clock **ret,
                     struct dt_backend_error *err);
 struct cuda_clock *cuda_clock_free (struct cuda_clock *clock); /* NULL ok; returns NULL */
 
-/* Forget every record so far: what is pending is flushed first.  The device must
- * be idle. */
-int cuda_clock_begin (struct cuda_clock *clock, struct dt_backend_error *err);
+/* Forget every record so far: what is pending is flushed first.  'graphs': only what
+ * CUDA graphs launch is recorded from now on, so that contexts of this process that
+ * are not timed, and launch without graphs, may run beside. */
+int cuda_clock_begin (struct cuda_clock *clock, int graphs, struct dt_backend_error *err);
 
-/* The records since `begin`, once the device is idle again: waits until 'expected'
+/* The records since `begin`, once the run has ended: waits until 'expected'
  * have come, at most a second.  '*ret_ns' is written for CUDA_SPAN_OK only.  The
  * verdict is counted.
  *   -DT_BACKEND_EDEVICE  CUPTI reports an error, or lost records */

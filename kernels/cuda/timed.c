@@ -120,7 +120,7 @@ static int run_by_cupti (struct dt_backend_ctx *ctx, const struct cuda_run *run,
 {
     int r;
 
-    if ((r = cuda_clock_begin (ctx->clock, err)) < 0
+    if ((r = cuda_clock_begin (ctx->clock, 1, err)) < 0
         || (r = check (ctx, run, cudaGraphLaunch (g->exec, ctx->stream), "launch", err)) < 0
         || (r = check (ctx, run, cudaStreamSynchronize (ctx->stream), "run", err)) < 0)
         return r;

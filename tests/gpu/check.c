@@ -456,7 +456,7 @@ static void check_clocks (void)
         uint64_t ns = 0;
         float ms = 0;
 
-        if (cuda_clock_begin (ctx.clock, &err) < 0
+        if (cuda_clock_begin (ctx.clock, 0, &err) < 0
             || cuda_check (&ctx, cudaEventRecord (ctx.begin, ctx.stream), "event", &err) < 0
             || cuda_check (&ctx, gemm_chain_launch (ctx.stream, &s, operands + s.sets,
                            operands + s.sets + s.w, y, NULL), "chain", &err) < 0

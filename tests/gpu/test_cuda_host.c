@@ -262,7 +262,7 @@ static int take (struct cuda_clock *clock, size_t n, size_t expected, enum cuda_
 {
     int r;
 
-    if ((r = cuda_clock_begin (clock, err)) < 0)
+    if ((r = cuda_clock_begin (clock, 0, err)) < 0)
         return r;
     fake_records (n);
     return cuda_clock_end (clock, expected, verdict, ns, err);
@@ -291,6 +291,24 @@ START_TEST (clock_reads_spans)
     ck_assert_uint_eq (ns, 50);
     ck_assert_uint_eq (cuda_clock_tally (clock)->runs, 4);
     ck_assert_uint_eq (cuda_clock_tally (clock)->dropped, 2);
+    cuda_clock_free (clock);
+}
+END_TEST
+
+START_TEST (plain_launches_beside_a_graph)
+{
+    struct cuda_clock *clock = fake_clock ();
+    enum cuda_span verdict = CUDA_SPAN_MISSING;
+    struct dt_backend_error err = { "" };
+    uint64_t ns = 0;
+
+    ck_assert_int_eq (cuda_clock_begin (clock, 1, &err), 0);
+    fake_records (4);
+    fake.record[1].graphId = 3;
+    fake.record[2].graphId = 3;
+    ck_assert_int_eq (cuda_clock_end (clock, 2, &verdict, &ns, &err), 0);
+    ck_assert_int_eq (verdict, CUDA_SPAN_OK);
+    ck_assert_uint_eq (ns, 150); /* of the second and third */
     cuda_clock_free (clock);
 }
 END_TEST
@@ -568,6 +586,7 @@ int main (void)
     tcase_add_loop_test (tc, refused_cupti, 0, ARRAY_SIZE (refusals));
     tcase_add_test (tc, one_clock_of_a_process);
     tcase_add_test (tc, clock_reads_spans);
+    tcase_add_test (tc, plain_launches_beside_a_graph);
     tcase_add_test (tc, lost_records_fail);
     tcase_add_test (tc, absent_library);
     tcase_add_loop_test (tc, device_error, 0, ARRAY_SIZE (device_errors));

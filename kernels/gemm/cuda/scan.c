@@ -164,7 +164,7 @@ static int timed (struct scan *s, double *ret_us)
     size_t n, i;
     int r;
 
-    if ((r = cuda_clock_begin (s->ctx->clock, &s->err)) < 0 || (r = run (s, s->got)) < 0
+    if ((r = cuda_clock_begin (s->ctx->clock, 0, &s->err)) < 0 || (r = run (s, s->got)) < 0
         || (r = ok (s, cudaStreamSynchronize (s->ctx->stream), "run")) < 0
         || (r = cuda_clock_end (s->ctx->clock, 1, &verdict, &ns, &s->err)) < 0)
         return r;
