@@ -39,3 +39,11 @@ noinst_PROGRAMS += bench/tune_host
 bench_tune_host_SOURCES = bench/tune_host.c
 bench_tune_host_LDADD = libdtprofiler.la libdttuner.la -lm
 EXTRA_DIST += bench/wide.yaml bench/wide_gemm.py
+# kernels on GPUs, beside the libraries' own
+EXTRA_DIST += bench/gpu_allreduce.c
+if HAVE_CUDA
+noinst_PROGRAMS += bench/gpu-allreduce
+bench_gpu_allreduce_SOURCES = bench/gpu_allreduce.c
+bench_gpu_allreduce_CFLAGS = $(cuda_cflags)
+bench_gpu_allreduce_LDADD = libdtcuda.la $(cuda_libs)
+endif

@@ -316,7 +316,7 @@ static int certify (struct certifying *t, struct dt_store *s, struct dt_err *ret
 
     if ((r = dt_solving_load (&t->solving, s, t->job->deployment, reterr)) < 0
         || (r = dt_measure_open (&t->measure, t->job, t->solving.deployment->backend,
-                                 dt_covering_units (t->solving.deployment), reterr)) < 0
+                                 dt_covering_units (t->solving.deployment), 1, reterr)) < 0
         || (r = choose (t, s, reterr)) < 0)
         return r;
     for (t->at = 0; t->at < t->n_subjects; t->at++)

@@ -68,6 +68,8 @@ static int start_worker (struct dt_measure *m, Detent__WorkerReply **ret, struct
 
     open.backend = m->plugin;
     open.units = m->units;
+    open.has_ranks = m->ranks > 1;
+    open.ranks = m->ranks;
     rq.body_case = DETENT__WORKER_REQUEST__BODY_OPEN;
     rq.open = &open;
     if ((r = dt_worker_new (m->job->d->options->profiler, &m->worker, reterr)) < 0)
@@ -83,12 +85,13 @@ static int start_worker (struct dt_measure *m, Detent__WorkerReply **ret, struct
 }
 
 int dt_measure_open (struct dt_measure *m, struct dt_job *job, const char *backend,
-                     uint32_t units, struct dt_err *reterr)
+                     uint32_t units, uint32_t ranks, struct dt_err *reterr)
 {
     int r;
 
     m->job = job;
     m->units = units;
+    m->ranks = ranks;
     m->flushed_ns = dt_time_mono_ns ();
     if (!dt_wire_name_ok (backend))
         return dt_err_set (reterr, -DT_EINPUT, "backend '%s' is not a name", backend);

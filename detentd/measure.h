@@ -20,7 +20,7 @@ struct dt_measure {
     const Detent__WorkerIdentity *who;
     int64_t backend; /* row of the store */
     char *plugin;    /* its path */
-    uint32_t units;
+    uint32_t units, ranks;
     /* Of the site that is tuned now. */
     const struct dt_site *site;
     struct dt_digest solution, plan;
@@ -34,7 +34,7 @@ struct dt_measure {
 
 /* Start a worker, open the backend in it, and note who it is in the store. */
 int dt_measure_open (struct dt_measure *m, struct dt_job *job, const char *backend,
-                     uint32_t units, struct dt_err *reterr);
+                     uint32_t units, uint32_t ranks, struct dt_err *reterr);
 /* A request of the caller's own; `ctx` is a dt_measure.  A worker whose job is
  * cancelled meanwhile gives -DT_ECANCELLED. */
 int dt_measure_ask (void *ctx, const Detent__WorkerRequest *rq, const char *doing,

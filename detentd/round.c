@@ -157,6 +157,17 @@ static Detent__WorkerFree **free_of (struct dt_arena *a, const struct dt_vm *vm,
     return list;
 }
 
+/* Two terms have no order, and three few: a collective of fewer ranks is tried with so
+ * many.  What moves and adds the terms is the same. */
+#define LEAST_RANKS 4
+
+static void raise_ranks (Detent__WorkerParam *const *fact, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (strcmp (fact[i]->name, "ranks") == 0 && fact[i]->one < LEAST_RANKS)
+            fact[i]->one = LEAST_RANKS;
+}
+
 static int begin (struct round *x, struct dt_err *reterr)
 {
     Detent__WorkerRequest rq = DETENT__WORKER_REQUEST__INIT;
@@ -173,6 +184,7 @@ static int begin (struct round *x, struct dt_err *reterr)
     m.free = free_of (&x->scratch, o->vm, &m.n_free);
     if (!m.fact || !m.param || !m.free)
         return dt_err_nomem (reterr);
+    raise_ranks (m.fact, m.n_fact);
     m.rivals = o->rivals;
     m.seed = o->seed;
     rq.body_case = DETENT__WORKER_REQUEST__BODY_CERTIFY;

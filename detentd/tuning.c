@@ -88,6 +88,20 @@ static int match_sites (struct tuning *t, struct dt_err *reterr)
     return 0;
 }
 
+/* Ranks that a call is measured on: the most that a site states. */
+static uint32_t ranks (const struct dt_deployment *d)
+{
+    int64_t most = 1;
+
+    for (size_t i = 0; i < d->n_sites; i++) {
+        const struct dt_fact *f = dt_site_fact (&d->site[i], "ranks");
+
+        if (f && f->kind == DT_FACT_INT && f->i > most && f->i < 65536)
+            most = f->i;
+    }
+    return (uint32_t)most;
+}
+
 /* What orders the race: measurements are taken again only under the same plan.  The
  * budget is not of it: who gives more time goes on. */
 static int make_plan (struct tuning *t, size_t i, size_t incumbent, struct dt_err *reterr)
@@ -298,7 +312,7 @@ static int tune (struct tuning *t, struct dt_store *s, struct dt_err *reterr)
         || (r = load_traces (t, s, reterr)) < 0 || (r = match_sites (t, reterr)) < 0
         || (r = check_backend (t, reterr)) < 0
         || (r = dt_measure_open (&t->measure, t->job, deployment (t)->backend,
-                                 dt_covering_units (deployment (t)), reterr)) < 0)
+                                 dt_covering_units (deployment (t)), ranks (deployment (t)), reterr)) < 0)
         return r;
     t->measure.sites = (double)deployment (t)->n_sites;
     for (size_t i = 0; i < deployment (t)->n_sites; i++)

@@ -39,10 +39,10 @@ fail:
     return r;
 }
 
-int dt_plugin_open (struct dt_plugin *p, const char *path, uint32_t units,
+int dt_plugin_open (struct dt_plugin *p, const char *path, uint32_t units, uint32_t device,
                     struct dt_err *reterr)
 {
-    struct dt_backend_options options = { .units = units, .device = 0, .timed = 1 };
+    struct dt_backend_options options = { .units = units, .device = device, .timed = 1 };
     struct dt_backend_error err = { "" };
     struct dt_plugin n;
     int r;
@@ -55,6 +55,15 @@ int dt_plugin_open (struct dt_plugin *p, const char *path, uint32_t units,
         return r;
     }
     *p = n;
+    return 0;
+}
+
+int dt_plugin_join (struct dt_plugin *p, const struct dt_backend_join *join, struct dt_err *reterr)
+{
+    struct dt_backend_error err = { "" };
+
+    if (p->backend->join (p->ctx, join, &err) < 0)
+        return dt_err_set (reterr, -DT_EDEVICE, "%s", err.text);
     return 0;
 }
 

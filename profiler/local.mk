@@ -5,6 +5,7 @@ libdtprofiler_la_SOURCES = \
 	profiler/describe.c profiler/describe.h \
 	profiler/certify.c profiler/certify.h \
 	profiler/lane.c profiler/lane.h \
+	profiler/ranks.c profiler/ranks.h \
 	profiler/worker.c profiler/worker.h
 libdtprofiler_la_CFLAGS = $(AM_CFLAGS) $(PROTOBUF_C_CFLAGS)
 libdtprofiler_la_LIBADD = libdtproto.la libdtbase.la

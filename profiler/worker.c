@@ -1,11 +1,14 @@
 #include "profiler/worker.h"
 
+#include <signal.h>
 #include <string.h>
+#include <sys/prctl.h>
 
 #include "base/digest.h"
 #include "base/mem.h"
 #include "profiler/certify.h"
 #include "profiler/describe.h"
+#include "profiler/ranks.h"
 #include "proto/frame.h"
 
 /* Operands of one call, filled.  They follow from facts, requests and seeds
@@ -20,6 +23,7 @@ struct operands {
 struct worker {
     int fd;
     struct dt_plugin plugin;
+    struct dt_ranks *ranks;     /* the others, of a group; else NULL */
     struct dt_certify *certify; /* the round, or NULL */
     struct operands set[DT_WORKER_OPERAND_SETS];
     size_t held_bytes;
@@ -73,7 +77,29 @@ static void close_plugin (struct worker *w)
     w->certify = dt_certify_free (w->certify);
     w->output = w->workspace = NULL;
     w->output_bytes = w->workspace_bytes = 0;
+    w->ranks = dt_ranks_free (w->ranks);
     dt_plugin_close (&w->plugin);
+}
+
+/* A backend that knows no groups plays all ranks itself. */
+static int open_ranks (struct worker *w, const Detent__WorkerOpen *m, struct dt_err *reterr)
+{
+    struct dt_backend_join join = { .ranks = m->ranks, .gather = dt_ranks_gather };
+    int r;
+
+    if (m->has_rank) {
+        prctl (PR_SET_PDEATHSIG, SIGKILL); /* rank 0 may be killed at any time */
+        join.rank = m->rank;
+        join.gather = dt_ranks_gather_below;
+        join.user = &w->fd;
+        return dt_plugin_join (&w->plugin, &join, reterr);
+    }
+    if ((r = dt_ranks_start (m, &w->ranks, reterr)) < 0)
+        return r;
+    join.user = w->ranks;
+    if ((r = dt_plugin_join (&w->plugin, &join, reterr)) < 0)
+        return *dt_ranks_why (w->ranks) ? dt_err_set (reterr, r, "%s", dt_ranks_why (w->ranks)) : r;
+    return dt_ranks_opened (w->ranks, reterr);
 }
 
 static int on_open (struct worker *w, const Detent__WorkerOpen *m, Detent__WorkerReply *rp,
@@ -83,8 +109,12 @@ static int on_open (struct worker *w, const Detent__WorkerOpen *m, Detent__Worke
     int r;
 
     close_plugin (w);
-    if ((r = dt_plugin_open (&w->plugin, m->backend, m->units, reterr)) < 0)
+    if ((r = dt_plugin_open (&w->plugin, m->backend, m->units, m->rank, reterr)) < 0)
         return r;
+    if (m->ranks > 1 && w->plugin.backend->join && (r = open_ranks (w, m, reterr)) < 0) {
+        close_plugin (w);
+        return r;
+    }
     id = w->plugin.backend->identity (w->plugin.ctx);
     who->name = (char *)id->name;
     who->build = (char *)id->build;
@@ -242,6 +272,33 @@ static int on_measure (struct worker *w, const struct dt_plugin_call *c, uint32_
     return 0;
 }
 
+/* A family that works over ranks has a fact of that name. */
+static int is_collective (const struct dt_plugin_call *c)
+{
+    for (size_t i = 0; i < c->call.family->n_facts; i++)
+        if (strcmp (c->call.family->facts[i].name, "ranks") == 0)
+            return 1;
+    return 0;
+}
+
+/* On every rank at once, if the call is of all. */
+static int measure_ranks (struct worker *w, const struct dt_plugin_call *c,
+                          const Detent__WorkerRequest *rq, Detent__WorkerReply *rp,
+                          Detent__WorkerTimes *times, struct dt_err *reterr)
+{
+    struct dt_err theirs;
+    int r, q;
+
+    if (!w->ranks || !is_collective (c))
+        return on_measure (w, c, rq->measure->repeats, rp, times, reterr);
+    if ((r = dt_ranks_pass (w->ranks, rq, reterr)) < 0)
+        return r;
+    r = on_measure (w, c, rq->measure->repeats, rp, times, reterr);
+    /* Their replies are taken in any case: the sockets must stay in step. */
+    q = dt_ranks_times (w->ranks, times->ns, times->n_ns, &theirs);
+    return r < 0 || q == 0 ? r : dt_err_set (reterr, q, "%s", theirs.text);
+}
+
 static int on_call (struct worker *w, const Detent__WorkerRequest *rq, Detent__WorkerReply *rp,
                     Detent__WorkerPlan *plan, Detent__WorkerTimes *times, struct dt_err *reterr)
 {
@@ -255,7 +312,7 @@ static int on_call (struct worker *w, const Detent__WorkerRequest *rq, Detent__W
         return dt_err_set (reterr, -DT_EINPUT, "no backend is open");
     if ((r = dt_plugin_call_init (&c, w->plugin.backend, m, reterr)) < 0)
         return r;
-    r = measure ? on_measure (w, &c, m->repeats, rp, times, reterr)
+    r = measure ? measure_ranks (w, &c, rq, rp, times, reterr)
                 : on_plan (w, &c, rp, plan, reterr);
     if (r < 0) {
         dt_plugin_call_text (&c, text, sizeof text);

@@ -1,6 +1,7 @@
 # programs/: SelIR programs, and the module that runs them under CPython.
 nobase_dist_pkgdata_DATA += \
 	programs/detent/allreduce.py \
+	programs/detent/allreduce_cuda.py \
 	programs/detent/attention.py \
 	programs/detent/gemm.py \
 	programs/detent/gemm_cuda.py \
@@ -10,6 +11,7 @@ nobase_dist_pkgdata_DATA += \
 	programs/selir.py
 
 dist_deployments_DATA += \
+	deployments/llama-3.1-70b-tp2-h200.yaml \
 	deployments/llama-3.1-70b-tp4-h200.yaml \
 	deployments/qwen3-30b-a3b-h200.yaml
 

@@ -2,7 +2,8 @@
  * DT_FAULTY_HANG never returns on split_stride 512; DT_FAULTY_PICKY has kernels for
  * few parameters and short requests only, and dies if what its plan refuses is run;
  * DT_FAULTY_STRICT has another schema: a fact that nobody states, and a tile that is
- * binding.
+ * binding; DT_FAULTY_RANKS works over ranks, each a little faster than the one before, of
+ * which rank 1 dies on split_stride 512, and knows two devices.
  * They compute nothing of use otherwise.  For tests of the worker and of tune jobs; never installed. */
 #include <errno.h>
 #include <signal.h>
@@ -16,15 +17,20 @@
 
 struct dt_backend_ctx {
     uint64_t elapsed_ns;
+    uint32_t rank, ranks;
 };
 
-#ifdef DT_FAULTY_STRICT
+#if defined DT_FAULTY_STRICT || defined DT_FAULTY_RANKS
 enum { N_FACTS = 2, TILE_BINDS = 1 };
 #else
 enum { N_FACTS = 1, TILE_BINDS = 0 };
 #endif
 static const struct dt_backend_fact facts[] = { { "head_dim", "", 16, 256 },
+#ifdef DT_FAULTY_RANKS
+                                                { "ranks", "", 2, 8 } };
+#else
                                                 { "lanes", "", 1, 64 } };
+#endif
 static const char *const fields[] = { "query_len", "kv_len" };
 static const int64_t blocks[] = { 16, 32, 64, 128 };
 static const int64_t strides[] = { 0, 256, 512, 1024, 2048, 4096 };
@@ -42,6 +48,12 @@ static const struct dt_backend_identity who = { "faulty", "1", "", "", "test", 1
 static int open_ctx (const struct dt_backend_options *o, struct dt_backend_ctx **ret,
                      struct dt_backend_error *err)
 {
+#ifdef DT_FAULTY_RANKS
+    if (o->device > 1) {
+        snprintf (err->text, sizeof err->text, "no device %u; there are 2", o->device);
+        return -ENODEV;
+    }
+#endif
     (void)o;
     if (!(*ret = calloc (1, sizeof **ret))) {
         snprintf (err->text, sizeof err->text, "out of memory");
@@ -54,6 +66,30 @@ static void close_ctx (struct dt_backend_ctx *ctx)
 {
     free (ctx);
 }
+
+#ifdef DT_FAULTY_RANKS
+/* Twice, so that what was gathered first could be mistaken for what came then. */
+static int join (struct dt_backend_ctx *ctx, const struct dt_backend_join *j,
+                 struct dt_backend_error *err)
+{
+    uint64_t all[8], mine;
+    int r;
+
+    ctx->rank = j->rank;
+    ctx->ranks = j->ranks;
+    for (uint64_t turn = 0; turn < 2; turn++) {
+        mine = 100 * turn + j->rank;
+        if ((r = j->gather (j->user, &mine, sizeof mine, all)) < 0)
+            return r;
+        for (uint32_t i = 0; i < j->ranks; i++)
+            if (all[i] != 100 * turn + i) {
+                snprintf (err->text, sizeof err->text, "rank %u says %d", i, (int)all[i]);
+                return -EPROTO;
+            }
+    }
+    return 0;
+}
+#endif
 
 static const struct dt_backend_identity *identity (const struct dt_backend_ctx *ctx)
 {
@@ -145,6 +181,8 @@ static int run (struct dt_backend_ctx *ctx, const struct dt_backend_call *call,
     (void)workspace, (void)err;
 #ifdef DT_FAULTY_PICKY
     if (refused (call, err) < 0)
+#elif defined DT_FAULTY_RANKS
+    if (call->param[1].one == 512 && ctx->rank == 1)
 #else
     if (call->param[1].one == 512)
 #endif
@@ -157,7 +195,7 @@ static int run (struct dt_backend_ctx *ctx, const struct dt_backend_call *call,
 #endif
     }
     memcpy (output, operands, 64);
-    ctx->elapsed_ns = 1000 + (uint64_t)call->param[0].one;
+    ctx->elapsed_ns = 1000 + (uint64_t)call->param[0].one - ctx->rank;
     return 0;
 }
 
@@ -185,7 +223,11 @@ static int rows (struct dt_backend_ctx *ctx, const struct dt_backend_call *call,
 
 static const struct dt_backend backend = {
     .abi = DT_BACKEND_ABI, .families = &family, .n_families = 1, .open = open_ctx,
-    .close = close_ctx, .identity = identity, .plan = plan, .alloc = alloc_bytes,
+    .close = close_ctx,
+#ifdef DT_FAULTY_RANKS
+    .join = join,
+#endif
+    .identity = identity, .plan = plan, .alloc = alloc_bytes,
     .free = free_bytes, .set = set_bytes, .fill = fill, .run = run, .elapsed_ns = elapsed, .clock = "none",
     .read = read_out, .rows = rows,
 };

@@ -95,7 +95,7 @@ check ()
             bad("only detentd/store*.c speaks SQL")
         if (what ~ /^(cuda|cublas|cupti|nccl|nvml|nvtx|nvrtc|curand|cooperative_groups|mma\.h|cub\/|thrust\/|cute\/|cutlass\/)/ \
             && file !~ /^kernels\/([^\/]+\/)?cuda\// && file !~ /^profiler\/[^\/]*cupti[^\/]*$/ \
-            && file !~ /^tests\/gpu\//)
+            && file !~ /^tests\/gpu\// && file !~ /^bench\/gpu_/)
             bad("CUDA headers are for kernels/*/cuda and the CUPTI clock")
     }' < "$tmp/list" >> "$tmp/bad"
     cat "$tmp/bad"

@@ -162,7 +162,11 @@ endif
 dist_check_SCRIPTS += tests/proto-example.sh
 TESTS += tests/proto-example.sh
 # profiler/
-check_LTLIBRARIES += backend-crash.la backend-hang.la backend-picky.la backend-strict.la
+check_LTLIBRARIES += backend-crash.la backend-hang.la backend-picky.la backend-ranks.la \
+	backend-strict.la
+backend_ranks_la_SOURCES = tests/backend-faulty.c
+backend_ranks_la_CPPFLAGS = $(AM_CPPFLAGS) -DDT_FAULTY_RANKS
+backend_ranks_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -shared -rpath /nowhere
 backend_strict_la_SOURCES = tests/backend-faulty.c
 backend_strict_la_CPPFLAGS = $(AM_CPPFLAGS) -DDT_FAULTY_STRICT
 backend_strict_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -shared -rpath /nowhere
@@ -403,7 +407,8 @@ tests_gpu_check_SOURCES = tests/gpu/check.c tests/gpu/rig.c
 tests_gpu_check_CFLAGS = $(cuda_cflags)
 tests_gpu_check_LDADD = libdtcuda.la $(cuda_libs)
 check_LTLIBRARIES += tests/gpu/backend-cuda-planted.la
-cuda_planted_lo = tests/gpu/delay-planted.lo tests/gpu/chain-planted.lo tests/gpu/fill-planted.lo
+cuda_planted_lo = tests/gpu/delay-planted.lo tests/gpu/chain-planted.lo tests/gpu/fill-planted.lo \
+	tests/gpu/reduce-planted.lo tests/gpu/sums-fill-planted.lo
 tests_gpu_backend_cuda_planted_la_SOURCES = tests/gpu/planted.c \
 	$(cuda_backend_main) $(cuda_backend_c)
 nodist_tests_gpu_backend_cuda_planted_la_SOURCES = kernels/cuda/build.h
@@ -416,6 +421,10 @@ $(tests_gpu_backend_cuda_planted_la_OBJECTS): kernels/cuda/build.h
 tests/gpu/delay-planted.lo: $(top_srcdir)/kernels/cuda/delay.cu $(cuda_backend_c)
 	$(AM_V_GEN)sh $(top_srcdir)/kernels/cuda/nvcc-lo $@ $< $(nvcc_command) -DDT_PLANT
 tests/gpu/chain-planted.lo: $(top_srcdir)/kernels/gemm/cuda/chain.cu $(cuda_backend_c)
+	$(AM_V_GEN)sh $(top_srcdir)/kernels/cuda/nvcc-lo $@ $< $(nvcc_command) -DDT_PLANT
+tests/gpu/reduce-planted.lo: $(top_srcdir)/kernels/allreduce/cuda/reduce.cu $(cuda_backend_c)
+	$(AM_V_GEN)sh $(top_srcdir)/kernels/cuda/nvcc-lo $@ $< $(nvcc_command) -DDT_PLANT
+tests/gpu/sums-fill-planted.lo: $(top_srcdir)/kernels/allreduce/cuda/fill.cu $(cuda_backend_c)
 	$(AM_V_GEN)sh $(top_srcdir)/kernels/cuda/nvcc-lo $@ $< $(nvcc_command) -DDT_PLANT
 tests/gpu/fill-planted.lo: $(top_srcdir)/kernels/gemm/cuda/fill.cu $(cuda_backend_c)
 	$(AM_V_GEN)sh $(top_srcdir)/kernels/cuda/nvcc-lo $@ $< $(nvcc_command) -DDT_PLANT
@@ -437,3 +446,11 @@ dist_check_SCRIPTS += tests/legality.sh
 TESTS += tests/legality.sh
 dist_check_SCRIPTS += tests/session-certify.sh
 TESTS += tests/session-certify.sh
+# kernels/allreduce/cuda: on GPUs alone
+EXTRA_DIST += tests/gpu/ranks.c
+if HAVE_CUDA
+check_PROGRAMS += tests/gpu/ranks
+tests_gpu_ranks_SOURCES = tests/gpu/ranks.c
+tests_gpu_ranks_CFLAGS = $(cuda_cflags)
+tests_gpu_ranks_LDADD = libdtcuda.la $(cuda_libs) -lm
+endif

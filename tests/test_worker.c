@@ -78,17 +78,24 @@ static Detent__WorkerReply *receive (void)
     return rp;
 }
 
-static Detent__WorkerReply *open_backend (const char *path)
+static Detent__WorkerReply *open_ranks (const char *path, uint32_t ranks)
 {
     Detent__WorkerOpen open = DETENT__WORKER_OPEN__INIT;
     Detent__WorkerRequest rq = DETENT__WORKER_REQUEST__INIT;
 
     open.backend = (char *)path;
     open.units = 2;
+    open.has_ranks = ranks > 1;
+    open.ranks = ranks;
     rq.body_case = DETENT__WORKER_REQUEST__BODY_OPEN;
     rq.open = &open;
     send_request (&rq);
     return receive ();
+}
+
+static Detent__WorkerReply *open_backend (const char *path)
+{
+    return open_ranks (path, 1);
 }
 
 struct named {
@@ -98,7 +105,7 @@ struct named {
 static const struct named facts[] = {
     { "head_dim", 64 }, { "q_heads", 4 }, { "kv_heads", 2 }, { "page_size", 16 },
     { "bf16", 0 }, { "output_bf16", 0 }, { "max_context", 4096 }, { "max_batch", 8 },
-    { "max_query", 64 }, { "of_no_interest", 1 },
+    { "max_query", 64 }, { "ranks", 2 }, { "of_no_interest", 1 },
 };
 
 /* A call of two decode requests; `drop` names a fact or parameter to leave out. */
@@ -257,6 +264,50 @@ START_TEST (a_hung_kernel_times_out)
 }
 END_TEST
 
+START_TEST (runs_every_rank)
+{
+    Detent__WorkerReply *rp;
+
+    start ();
+    rp = open_ranks (built (".libs/backend-ranks.so"), 2);
+    ck_assert_msg (rp->body_case == DETENT__WORKER_REPLY__BODY_IDENTITY, "%s",
+                   rp->body_case == DETENT__WORKER_REPLY__BODY_ERROR ? rp->error->text : "?");
+    detent__worker_reply__free_unpacked (rp, NULL);
+    send_call (1, 256, 3, NULL);
+    rp = receive ();
+    ck_assert_int_eq (rp->body_case, DETENT__WORKER_REPLY__BODY_TIMES);
+    ck_assert_uint_eq (rp->times->n_ns, 3);
+    for (size_t i = 0; i < 3; i++)
+        ck_assert_uint_eq (rp->times->ns[i], 1000 + 64 - 1); /* of rank 1, the faster one */
+    detent__worker_reply__free_unpacked (rp, NULL);
+    send_call (1, 512, 1, NULL);
+    expect_error (receive (), DT_EWORKER, "rank 1");
+    ck_assert_int_eq (stop (), 0);
+}
+END_TEST
+
+START_TEST (refuses_ranks_without_devices)
+{
+    start ();
+    expect_error (open_ranks (built (".libs/backend-ranks.so"), 3), DT_EDEVICE, "rank 2: ");
+    expect_error (open_ranks (built (".libs/backend-ranks.so"), 65), DT_EINPUT, "65 ranks");
+    expect_open (built (".libs/backend-ranks.so"));
+    ck_assert_int_eq (stop (), 0);
+}
+END_TEST
+
+START_TEST (a_backend_without_groups_has_all_ranks)
+{
+    Detent__WorkerReply *rp;
+
+    start ();
+    rp = open_ranks (built (".libs/detent-backend-host.so"), 4);
+    ck_assert_int_eq (rp->body_case, DETENT__WORKER_REPLY__BODY_IDENTITY);
+    detent__worker_reply__free_unpacked (rp, NULL);
+    ck_assert_int_eq (stop (), 0);
+}
+END_TEST
+
 int main (void)
 {
     Suite *s = suite_create ("profiler/worker");
@@ -270,6 +321,9 @@ int main (void)
     tcase_add_test (tc, answers_garbage);
     tcase_add_test (tc, dies_with_its_kernel);
     tcase_add_test (tc, a_hung_kernel_times_out);
+    tcase_add_test (tc, runs_every_rank);
+    tcase_add_test (tc, refuses_ranks_without_devices);
+    tcase_add_test (tc, a_backend_without_groups_has_all_ranks);
     suite_add_tcase (s, tc);
     sr = srunner_create (s);
     srunner_run_all (sr, CK_ENV);

@@ -31,7 +31,7 @@ extern "C" {
 
 /* Raised when a structure below changes its layout or a function its meaning.
  * A loader refuses a backend of another number. */
-#define DT_BACKEND_ABI 4u
+#define DT_BACKEND_ABI 5u
 
 /* Codes beside -errno.  The numbers are also those of base/err.h. */
 #define DT_BACKEND_EUNSUPPORTED 1010 /* legal in form, but no kernel for it    */
@@ -152,6 +152,17 @@ struct dt_backend_options {
                       * no profiling library is started in its process */
 };
 
+/* One rank's word to the others of a group: called on every rank at once with equal
+ * `bytes`, it puts each rank's `mine` at its place in `all` [ranks * bytes] and returns
+ * when all have it.  0 or -errno. */
+typedef int (*dt_backend_gather_f) (void *user, const void *mine, size_t bytes, void *all);
+
+struct dt_backend_join {
+    uint32_t rank, ranks;
+    dt_backend_gather_f gather;
+    void *user;
+};
+
 struct dt_backend {
     uint32_t abi; /* DT_BACKEND_ABI */
     const struct dt_backend_family *families;
@@ -163,6 +174,16 @@ struct dt_backend {
     int (*open) (const struct dt_backend_options *options, struct dt_backend_ctx **ret,
                  struct dt_backend_error *err);
     void (*close) (struct dt_backend_ctx *ctx);
+
+    /* Make this context one rank of a group, one process a rank: families that work over
+     * ranks then take this rank's share of a call, and every rank must make the same calls
+     * in the same order.  A rank that does not come is an error of the others' `run`, not
+     * a hang.  Once in a context's life.  NULL: this backend's ranks are always its own
+     * (threads), and a context that never joins plays all ranks itself.
+     *   -EINVAL  joined before, or no such rank      -errno  of `gather`
+     *   -DT_BACKEND_EDEVICE */
+    int (*join) (struct dt_backend_ctx *ctx, const struct dt_backend_join *join,
+                 struct dt_backend_error *err);
 
     /* Borrowed from the context. */
     const struct dt_backend_identity *(*identity) (const struct dt_backend_ctx *ctx);

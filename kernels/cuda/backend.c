@@ -14,7 +14,7 @@
 
 #define ARRAY_SIZE(a) (sizeof (a) / sizeof *(a))
 
-static const struct cuda_family *const entries[] = { &cuda_gemm };
+static const struct cuda_family *const entries[] = { &cuda_gemm, &cuda_allreduce };
 
 _Static_assert (ARRAY_SIZE (entries) <= CUDA_MAX_FAMILIES, "a context has no slot for a family");
 
@@ -159,6 +159,23 @@ fail:
     return r;
 }
 
+static int join (struct dt_backend_ctx *ctx, const struct dt_backend_join *j,
+                 struct dt_backend_error *err)
+{
+    size_t i;
+    int r;
+
+    if (ctx->joined)
+        return cuda_fail (err, -EINVAL, "cuda: this context has joined a group");
+    if ((r = cuda_check (ctx, cudaSetDevice (ctx->device), "cuda: device", err)) < 0)
+        return r;
+    for (i = 0; i < ARRAY_SIZE (entries); i++)
+        if (entries[i]->join && (r = entries[i]->join (ctx, i, j, err)) < 0)
+            return r;
+    ctx->joined = 1;
+    return 0;
+}
+
 static const struct dt_backend_identity *identity (const struct dt_backend_ctx *ctx)
 {
     return &ctx->identity;
@@ -289,7 +306,7 @@ static int read_buffer (struct dt_backend_ctx *ctx, const void *output, size_t o
 static struct dt_backend backend = {
     .abi = DT_BACKEND_ABI,
     .families = families, .n_families = ARRAY_SIZE (families),
-    .open = open_ctx, .close = close_ctx, .identity = identity,
+    .open = open_ctx, .close = close_ctx, .join = join, .identity = identity,
     .plan = plan, .alloc = alloc_buffer, .free = free_buffer, .set = set_buffer,
     .fill = fill, .run = run, .elapsed_ns = elapsed_ns,
     .clock = "CUPTI", .read = read_buffer, .rows = rows,

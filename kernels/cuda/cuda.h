@@ -29,6 +29,7 @@ struct dt_backend_ctx {
     cudaStream_t stream;           /* every launch of the context goes here */
     void *state[CUDA_MAX_FAMILIES]; /* each family's own, see cuda_family.open */
     struct cuda_nvml *nvml;        /* NULL: not loaded */
+    int joined;                    /* one rank of a group */
     int timed;                     /* runs are timed: by `clock`, or by events if NULL */
     int shared;                    /* other processes may compute on the device meanwhile */
     struct cuda_clock *clock;
@@ -49,11 +50,16 @@ struct dt_backend_ctx {
  *           keep the text, and let `plan` return it
  *   launch  queue the call on ctx->stream; never synchronise, never allocate: it
  *           may be captured into a graph
- *   peers   1: other ranks take part in a run, so it may not be started again alone */
+ *   join    NULL: knows no ranks
+ *   finished  NULL, or what to look at once the stream is idle after a launch
+ *   peers   1: once joined, other ranks take part in a run, so it may not be started
+ *           again alone */
 struct cuda_family {
     const struct dt_backend_family *family;
     int (*open) (struct dt_backend_ctx *ctx, size_t slot, struct dt_backend_error *err);
     void (*close) (struct dt_backend_ctx *ctx, size_t slot);
+    int (*join) (struct dt_backend_ctx *ctx, size_t slot, const struct dt_backend_join *join,
+                 struct dt_backend_error *err);
     int (*plan) (struct dt_backend_ctx *ctx, size_t slot, const struct dt_backend_call *call,
                  struct dt_backend_plan *ret, struct dt_backend_error *err);
     int (*fill) (struct dt_backend_ctx *ctx, size_t slot, const struct dt_backend_call *call,
@@ -61,12 +67,14 @@ struct cuda_family {
     int (*launch) (struct dt_backend_ctx *ctx, size_t slot, const struct dt_backend_call *call,
                    const void *operands, void *output, void *workspace,
                    struct dt_backend_error *err);
+    int (*finished) (struct dt_backend_ctx *ctx, size_t slot, const struct dt_backend_call *call,
+                     struct dt_backend_error *err);
     int (*rows) (struct dt_backend_ctx *ctx, size_t slot, const struct dt_backend_call *call,
                  struct dt_backend_row *ret, struct dt_backend_error *err);
     int peers;
 };
 
-extern const struct cuda_family cuda_gemm;
+extern const struct cuda_family cuda_allreduce, cuda_gemm;
 
 /* Write one line to 'err' (may be NULL) and return 'code'. */
 int cuda_fail (struct dt_backend_error *err, int code, const char *format, ...)

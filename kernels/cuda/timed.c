@@ -53,6 +53,17 @@ static int check (struct dt_backend_ctx *ctx, const struct cuda_run *run, cudaEr
     return 0;
 }
 
+/* Until the launch is complete, and what its family then has to say. */
+static int wait_for (struct dt_backend_ctx *ctx, const struct cuda_run *run,
+                     struct dt_backend_error *err)
+{
+    int r = check (ctx, run, cudaStreamSynchronize (ctx->stream), "run", err);
+
+    if (r < 0 || !run->family->finished)
+        return r;
+    return run->family->finished (ctx, run->slot, run->call, err);
+}
+
 int cuda_run_plain (struct dt_backend_ctx *ctx, const struct cuda_run *run,
                     struct dt_backend_error *err)
 {
@@ -60,7 +71,7 @@ int cuda_run_plain (struct dt_backend_ctx *ctx, const struct cuda_run *run,
 
     if ((r = launch (ctx, run, err)) < 0)
         return r;
-    return check (ctx, run, cudaStreamSynchronize (ctx->stream), "run", err);
+    return wait_for (ctx, run, err);
 }
 
 static void graph_done (struct graph *g)
@@ -122,7 +133,7 @@ static int run_by_cupti (struct dt_backend_ctx *ctx, const struct cuda_run *run,
 
     if ((r = cuda_clock_begin (ctx->clock, 1, err)) < 0
         || (r = check (ctx, run, cudaGraphLaunch (g->exec, ctx->stream), "launch", err)) < 0
-        || (r = check (ctx, run, cudaStreamSynchronize (ctx->stream), "run", err)) < 0)
+        || (r = wait_for (ctx, run, err)) < 0)
         return r;
     return cuda_clock_end (ctx->clock, g->expected, ret_verdict, ret_ns, err);
 }
@@ -140,7 +151,7 @@ static int run_by_events (struct dt_backend_ctx *ctx, const struct cuda_run *run
         || (r = check (ctx, run, cudaEventRecord (ctx->begin, ctx->stream), "event", err)) < 0
         || (r = check (ctx, run, cudaGraphLaunch (g->exec, ctx->stream), "launch", err)) < 0
         || (r = check (ctx, run, cudaEventRecord (ctx->end, ctx->stream), "event", err)) < 0
-        || (r = check (ctx, run, cudaStreamSynchronize (ctx->stream), "run", err)) < 0
+        || (r = wait_for (ctx, run, err)) < 0
         || (r = check (ctx, run, cudaEventElapsedTime (&ms, ctx->begin, ctx->end), "time of events",
                        err)) < 0)
         return r;
@@ -216,7 +227,8 @@ static int settle (struct dt_backend_ctx *ctx, struct dt_backend_error *err)
                       ctx->sm_mhz);
 }
 
-/* Load what the call launches, before it is timed or captured. */
+/* Load what the call launches, before it is timed or captured.  Ranks of a group make
+ * the same calls, so they come here together. */
 static int warm_up (struct dt_backend_ctx *ctx, const struct cuda_run *run,
                     struct dt_backend_error *err)
 {
@@ -224,8 +236,6 @@ static int warm_up (struct dt_backend_ctx *ctx, const struct cuda_run *run,
     size_t slot;
     int r;
 
-    if (run->family->peers)
-        return 0; /* a rank alone must not start a round */
     if ((r = run->family->plan (ctx, run->slot, run->call, &plan, err)) < 0)
         return r;
     slot = (size_t)(plan.launch[0] % CUDA_WARM);
@@ -247,7 +257,7 @@ int cuda_run_timed (struct dt_backend_ctx *ctx, const struct cuda_run *run,
 
     if ((r = warm_up (ctx, run, err)) < 0)
         return r;
-    for (i = 0; i < (run->family->peers ? 1 : TRIES); i++) {
+    for (i = 0; i < (run->family->peers && ctx->joined ? 1 : TRIES); i++) {
         if ((r = settle (ctx, err)) < 0 || (r = attempt (ctx, run, &verdict, &ns, err)) < 0)
             return r;
         if (ctx->clock && cuda_tally_broken (cuda_clock_tally (ctx->clock)))

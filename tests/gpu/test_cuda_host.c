@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kernels/allreduce/cuda/allreduce.h"
 #include "kernels/cuda/clock.h"
 #include "kernels/cuda/library.h"
 #include "kernels/gemm/cuda/lt.h"
@@ -535,6 +536,65 @@ START_TEST (catalogue)
 }
 END_TEST
 
+/* ---- all-reduce ---- */
+
+static const struct {
+    int64_t ranks, bf16, bytes, algorithm, order, blocks;
+    uint32_t group; /* ranks of the process's group; 1: logical ranks */
+    int want;
+    const char *text; /* of the error, or NULL */
+} sums[] = {
+    { 2, 1, 0, AR_PUSH, 0, 4, 1, 0, NULL },
+    { 2, 1, 2, AR_PULL, 0, 128, 1, 0, NULL },
+    { 3, 0, 4, AR_PUSH, 0, 128, 1, 0, NULL },
+    { 16, 1, 6000002, AR_TWO_SHOT, 0, 128, 1, 0, NULL },
+    { 8, 1, 1 << 26, AR_PUSH, 0, 128, 1, 0, NULL },
+    { 2, 1, 1 << 26, AR_PUSH, 0, 128, 2, 0, NULL },
+    { 4, 1, 16384, AR_PUSH, 0, 64, 2, -EINVAL, "one of 2 ranks" },
+    { 2, 1, 16384, AR_PUSH, 1, 64, 1, -DT_BACKEND_EUNSUPPORTED, "a process and a device" },
+    { 2, 1, 3, AR_PUSH, 0, 64, 1, -EINVAL, "no whole number" },
+    { 2, 1, -2, AR_PUSH, 0, 64, 1, -EINVAL, "no whole number" },
+    { 2, 1, 1 << 27, AR_PUSH, 0, 64, 1, -EINVAL, "max_bytes" },
+    { 1, 1, 2, AR_PUSH, 0, 64, 1, -EINVAL, "ranks must be in 2..16" },
+    { 2, 1, 2, AR_PUSH, 0, 5, 1, -EINVAL, "blocks has no value 5" },
+    { 2, 1, 2, 3, 0, 4, 1, -EINVAL, "algorithm has no value 3" },
+};
+
+START_TEST (sum_case)
+{
+    int64_t fact[AR_N_FACTS] = { sums[_i].ranks, sums[_i].bf16, 1 << 26 };
+    int64_t request[AR_N_FIELDS] = { sums[_i].bytes, 0 };
+    struct dt_backend_value param[AR_N_PARAMS] = { { .one = sums[_i].order },
+                                                   { .one = sums[_i].algorithm },
+                                                   { .one = sums[_i].blocks } };
+    uint64_t seed = 1;
+    struct dt_backend_call call = { .family = cuda_allreduce.family, .fact = fact, .n_requests = 1,
+                                    .request = request, .seed = &seed, .param = param };
+    struct ar_group g = { .ranks = sums[_i].group, .resident = 264 };
+    struct dt_backend_error err = { "" };
+    struct ar_shape s;
+    size_t sent = 0;
+
+    ck_assert_int_eq (ar_shape_init (&s, &g, &call, &err), sums[_i].want);
+    if (sums[_i].text) {
+        ck_assert_msg (strstr (err.text, sums[_i].text) != NULL, "%s", err.text);
+        return;
+    }
+    ck_assert_uint_eq (s.vectors, ((size_t)sums[_i].bytes + 15) / 16);
+    ck_assert_uint_ge (s.blocks, 1);
+    ck_assert_uint_le (s.blocks * s.here, g.resident); /* all run at once */
+    ck_assert_uint_le (s.chunk, AR_CHUNK);
+    /* As the kernel walks: each block its chunks, and together every vector once. */
+    for (size_t b = 0; b < s.blocks; b++)
+        for (size_t at = b * s.chunk; at < s.vectors; at += s.blocks * s.chunk)
+            sent += s.vectors - at < s.chunk ? s.vectors - at : s.chunk;
+    ck_assert_uint_eq (sent, s.vectors);
+    ck_assert_uint_eq (s.workspace_bytes != 0, s.here > 1);
+    if (s.here > 1)
+        ck_assert_uint_ge (s.workspace_bytes, s.bank + s.ranks * ar_bank_bytes (s.ranks, s.blocks));
+}
+END_TEST
+
 /* ---- the plugin, as a worker meets it ---- */
 
 START_TEST (plugin_without_a_device)
@@ -594,6 +654,7 @@ int main (void)
     tcase_add_test (tc, operands_do_not_follow_parameters);
     tcase_add_loop_test (tc, data_kinds, 0, ARRAY_SIZE (depths));
     tcase_add_test (tc, catalogue);
+    tcase_add_loop_test (tc, sum_case, 0, ARRAY_SIZE (sums));
     tcase_add_test (tc, plugin_without_a_device);
     suite_add_tcase (s, tc);
     runner = srunner_create (s);
