@@ -5,10 +5,10 @@
 set -eu
 bin=$top_builddir
 dir=$(mktemp -d)
-daemon=
 finish ()
 {
-    [ -z "$daemon" ] || { exec 9>&-; wait "$daemon" || true; }
+    exec 8>&- 9>&- # what the servers wait for
+    wait
     rm -rf "$dir"
 }
 trap finish EXIT
@@ -35,16 +35,20 @@ status 3 "$bin/detent-verify" $common --trace "$dir/t.dtrace"
 one_line
 grep -q 'is it running?' "$dir/err" || die "no remedy: $(cat "$dir/err")"
 
-mkfifo "$dir/in"
-"$bin/tests/serve_bundle" "$endpoint" "$plugin" 2 <"$dir/in" >"$dir/ready" &
-daemon=$!
+serving () # NAME: until its server is ready
+{
+    tries=0
+    until grep -qs ready "$dir/$1.ready"; do
+        tries=$((tries + 1))
+        [ "$tries" -lt 100 ] || die "serve_bundle does not start"
+        sleep 0.1
+    done
+}
+
+mkfifo "$dir/in" "$dir/planted.in"
+"$bin/tests/serve_bundle" "$endpoint" "$plugin" 2 <"$dir/in" >"$dir/shipped.ready" &
 exec 9>"$dir/in"
-tries=0
-until grep -q ready "$dir/ready"; do
-    tries=$((tries + 1))
-    [ "$tries" -lt 100 ] || die "serve_bundle does not start"
-    sleep 0.1
-done
+serving shipped
 
 # What the battery finds, and that it is the same each time.
 rows=300
@@ -71,8 +75,13 @@ grep -q '^Detent  *[0-9][0-9]*  *[1-9]' "$dir/out" || die "varied pins changed n
 grep -q 'must not serve' "$dir/out" || die "no verdict"
 
 # Bug log B38: a value that is not a number is reported, equal as its bits may be.
-DT_PLANT=nan timeout 300 "$bin/detent-verify" --endpoint "$endpoint" --deployment host-small \
-    --workload chat --backend "$bin/tests/.libs/backend-planted.so" --trace "$dir/t.dtrace" \
+planted=$bin/tests/.libs/backend-planted.so
+export DT_PLANT=nan
+"$bin/tests/serve_bundle" "$endpoint-planted" "$planted" 2 <"$dir/planted.in" >"$dir/planted.ready" &
+exec 8>"$dir/planted.in"
+serving planted
+timeout 300 "$bin/detent-verify" --endpoint "$endpoint-planted" --deployment host-small \
+    --workload chat --backend "$planted" --trace "$dir/t.dtrace" \
     --rows $rows >"$dir/out" 2>"$dir/err" || [ $? = 1 ] || die "planted: $(cat "$dir/err")"
 grep -q '^[0-9][0-9]* rows of Detent hold a value that is not a number' "$dir/out" \
     || { cat "$dir/out" >&2; die "no word of NaN"; }
