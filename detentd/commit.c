@@ -28,15 +28,16 @@ static int check_tuple (struct dt_store *s, const struct dt_commit_ask *ask,
                         struct dt_buf *text, struct dt_err *reterr)
 {
     char hex[DT_DIGEST_HEX];
-    int r;
+    int r, tuned;
 
-    if ((r = dt_store_tuple_get (s, digest, ret, text, reterr)) < 0)
+    if ((r = dt_store_tuple_get (s, digest, ret, text, reterr)) < 0
+        || (r = dt_store_tuple_tuned (s, digest, ask->deployment, ask->workload, &tuned,
+                                      reterr)) < 0)
         return r;
     dt_digest_hex (digest, hex);
-    if (strcmp (ret->deployment, ask->deployment) != 0
-        || strcmp (ret->workload, ask->workload) != 0)
-        return dt_err_set (reterr, -DT_EREFUSED, "tuple %.12s is of (%s, %s), not of (%s, %s)",
-                           hex, ret->deployment, ret->workload, ask->deployment, ask->workload);
+    if (!tuned)
+        return dt_err_set (reterr, -DT_EREFUSED, "tuple %.12s, of deployment %s, was not tuned "
+                           "for (%s, %s)", hex, ret->deployment, ask->deployment, ask->workload);
     if (ret->uncovered[0])
         return dt_err_set (reterr, -DT_EREFUSED, "tuple %.12s: free field %s has neither "
                            "certificate nor claim", hex, ret->uncovered);

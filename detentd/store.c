@@ -71,11 +71,13 @@ static const struct {
                                " trace, call, elapsed_ns, plan) VALUES (?, ?, ?, ?, ?, ?, ?, ?)" },
     { DT_STMT_MEASUREMENTS, "SELECT trace, assignment, call, elapsed_ns FROM measurement"
                             " WHERE backend = ? AND plan = ? ORDER BY id" },
-    { DT_STMT_TUPLE_PUT, "INSERT INTO tuple (digest, bits, deployment, workload, sampled,"
-                         " uncovered, time_ns) VALUES (?, ?, ?, ?, ?, ?, ?)"
+    { DT_STMT_TUPLE_PUT, "INSERT INTO tuple (digest, bits, deployment, sampled, uncovered,"
+                         " time_ns) VALUES (?, ?, ?, ?, ?, ?)"
                          " ON CONFLICT (digest) DO NOTHING" },
-    { DT_STMT_TUPLE_GET, "SELECT bits, deployment, workload, sampled, uncovered FROM tuple"
+    { DT_STMT_TUPLE_GET, "SELECT bits, deployment, sampled, uncovered FROM tuple"
                          " WHERE digest = ?" },
+    { DT_STMT_TUPLE_TUNED, "SELECT EXISTS (SELECT 1 FROM job WHERE tuple = ?1 AND deployment = ?2"
+                           " AND workload = ?3 AND state = 'done')" },
     { DT_STMT_TUPLE_NEWEST, "SELECT tuple FROM job WHERE state = 'done' AND deployment = ?"
                             " AND workload = ? AND tuple IS NOT NULL"
                             " ORDER BY ended_ns DESC, id DESC LIMIT 1" },

@@ -141,7 +141,7 @@ int dt_store_measurements (struct dt_store *s, int64_t backend, const struct dt_
 /* --- tuples and commits -----------------------------------------------------*/
 struct dt_tuple_row {
     struct dt_digest digest, bits;
-    const char *deployment, *workload;
+    const char *deployment;
     int sampled;
     const char *uncovered;
 };
@@ -156,6 +156,10 @@ int dt_store_tuple_put (struct dt_store *s, const struct dt_tuple_row *row,
 /* Text of the row lies in `text` (appended).  -DT_ENOTFOUND */
 int dt_store_tuple_get (struct dt_store *s, const struct dt_digest *digest,
                         struct dt_tuple_row *ret, struct dt_buf *text, struct dt_err *reterr);
+/* 1 in *ret: a tune of the deployment for the workload came to this tuple. */
+int dt_store_tuple_tuned (struct dt_store *s, const struct dt_digest *digest,
+                          const char *deployment, const char *workload, int *ret,
+                          struct dt_err *reterr);
 /* Of the newest tune that is done.  -DT_ENOTFOUND */
 int dt_store_tuple_newest (struct dt_store *s, const char *deployment, const char *workload,
                            struct dt_digest *ret, struct dt_err *reterr);

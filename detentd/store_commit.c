@@ -15,9 +15,9 @@ int dt_store_tuple_put (struct dt_store *s, const struct dt_tuple_row *row,
 {
     int r;
 
-    r = dt_store_exec (s, dt_store_bind (s, DT_STMT_TUPLE_PUT, "ddttiti", &row->digest, &row->bits,
-                                         row->deployment, row->workload, (int64_t)row->sampled,
-                                         row->uncovered, dt_time_wall_ns ()), reterr);
+    r = dt_store_exec (s, dt_store_bind (s, DT_STMT_TUPLE_PUT, "ddtiti", &row->digest, &row->bits,
+                                         row->deployment, (int64_t)row->sampled, row->uncovered,
+                                         dt_time_wall_ns ()), reterr);
     if (r < 0)
         return r;
     for (size_t i = 0; i < n_selectors; i++)
@@ -35,7 +35,7 @@ int dt_store_tuple_get (struct dt_store *s, const struct dt_digest *digest,
     sqlite3_stmt *st = dt_store_bind (s, DT_STMT_TUPLE_GET, "d", digest);
     struct dt_tuple_row row = { .digest = *digest };
     char hex[DT_DIGEST_HEX];
-    size_t at[3];
+    size_t at[2];
     int r;
 
     if ((r = dt_store_step (s, st, reterr)) < 0)
@@ -43,9 +43,9 @@ int dt_store_tuple_get (struct dt_store *s, const struct dt_digest *digest,
     if (r == 0)
         return dt_err_set (reterr, -DT_ENOTFOUND, "no tuple %s", dt_digest_hex (digest, hex));
     r = dt_column_digest (st, 0, &row.bits);
-    row.sampled = sqlite3_column_int (st, 3);
-    for (int i = 0; i < 3; i++) {
-        const char *column = dt_column_text (st, i < 2 ? i + 1 : 4);
+    row.sampled = sqlite3_column_int (st, 2);
+    for (int i = 0; i < 2; i++) {
+        const char *column = dt_column_text (st, i == 0 ? 1 : 3);
 
         at[i] = text->len;
         dt_buf_put (text, column, strlen (column) + 1);
@@ -56,9 +56,22 @@ int dt_store_tuple_get (struct dt_store *s, const struct dt_digest *digest,
     if (text->failed)
         return dt_err_nomem (reterr);
     row.deployment = (const char *)text->data + at[0];
-    row.workload = (const char *)text->data + at[1];
-    row.uncovered = (const char *)text->data + at[2];
+    row.uncovered = (const char *)text->data + at[1];
     *ret = row;
+    return 0;
+}
+
+int dt_store_tuple_tuned (struct dt_store *s, const struct dt_digest *digest,
+                          const char *deployment, const char *workload, int *ret,
+                          struct dt_err *reterr)
+{
+    sqlite3_stmt *st = dt_store_bind (s, DT_STMT_TUPLE_TUNED, "dtt", digest, deployment, workload);
+    int r;
+
+    if ((r = dt_store_step (s, st, reterr)) < 0)
+        return r;
+    *ret = sqlite3_column_int (st, 0);
+    sqlite3_reset (st);
     return 0;
 }
 

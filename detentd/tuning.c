@@ -256,7 +256,6 @@ static int make_tuple (struct tuning *t, struct dt_err *reterr)
             return r;
     }
     t->row.deployment = t->job->deployment;
-    t->row.workload = t->job->workload;
     t->row.uncovered = ""; /* a commit looks for certificates */
     for (size_t i = 0; i < n; i++)
         if ((r = note_free (t, i, reterr)) < 0)

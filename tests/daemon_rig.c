@@ -216,7 +216,7 @@ static int seed_tuple (struct dt_store *s, void *ctx, struct dt_err *reterr)
 {
     struct seeding *sd = ctx;
     struct dt_selector_row selector = { .family = "attention", .site = "decoder" };
-    struct dt_tuple_row row = { .deployment = sd->deployment, .workload = sd->workload,
+    struct dt_tuple_row row = { .deployment = sd->deployment,
                                 .sampled = sd->sampled, .uncovered = sd->uncovered };
     struct dt_job_row end = { .state = "done", .what = "", .result = NULL, .tuple = &row.digest };
     struct dt_canon c;

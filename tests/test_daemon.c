@@ -253,6 +253,35 @@ START_TEST (refused_commits)
 }
 END_TEST
 
+/* A tuple is content: two workloads may come to one, and each commits it. */
+START_TEST (one_tuple_of_two_workloads)
+{
+    static const char *const workload[] = { "chat", "code" };
+    struct dt_digest tuple = rig_seed (&rig, "dep", workload[0], 1, 0, "", 100);
+    struct dt_digest again = rig_seed (&rig, "dep", workload[1], 1, 0, "", 100);
+    struct dt_err err = { "" };
+    Detent__Reply *reply;
+
+    ck_assert (dt_digest_equal (&tuple, &again));
+    rig_start (&rig, DETENTD, NULL);
+    for (size_t i = 0; i < DT_ARRAY_SIZE (workload); i++) {
+        int r = rig_commit (&rig, "dep", workload[i], i ? &tuple : NULL, 0, NULL, &reply, &err);
+
+        ck_assert_msg (r == 0, "%s: %s", workload[i], err.text);
+        ck_assert_uint_eq (reply->commit->commit->sequence, 1);
+        free_reply (reply);
+        ck_assert_int_eq (rig_fetch (&rig, "dep", workload[i], NULL, &reply, &err), 0);
+        ck_assert_int_eq (rig_check_bundle (reply->fetch), 1);
+        free_reply (reply);
+    }
+    ck_assert_int_eq (rig_commit (&rig, "dep", "other", &tuple, 0, NULL, &reply, &err),
+                      -DT_EREFUSED);
+    ck_assert_msg (strstr (err.text, "was not tuned for (dep, other)"), "%s", err.text);
+    ck_assert_int_eq (rig_commit (&rig, "dap", "chat", &tuple, 0, NULL, &reply, &err),
+                      -DT_EREFUSED);
+}
+END_TEST
+
 /* The sample deployment with its program, from the source tree; `deployment` and
  * `program` replace their text if not NULL. */
 static int call_solve (const char *deployment, const char *program, Detent__Reply **ret,
@@ -924,6 +953,7 @@ int main (void)
     tcase_add_test (tc, traces);
     tcase_add_test (tc, a_chain_of_commits);
     tcase_add_test (tc, refused_commits);
+    tcase_add_test (tc, one_tuple_of_two_workloads);
     tcase_add_test (tc, solves);
     tcase_add_loop_test (tc, solves_again_when_the_cache_is_damaged, 0, DT_ARRAY_SIZE (damages));
     tcase_add_test (tc, keys_hold_the_backends_schema);

@@ -251,6 +251,40 @@ START_TEST (unfinished_jobs_have_failed)
 }
 END_TEST
 
+/* A store of version 3, with a tuple: which workload it is of is then what its job says. */
+START_TEST (migrates_tuples)
+{
+    struct dt_digest digest = dt_digest_of ("tuple", "t", 1);
+    struct dt_buf text = { 0 };
+    struct dt_tuple_row row;
+    struct dt_store *s;
+    char hex[DT_DIGEST_HEX], *sql;
+    int tuned[2];
+
+    for (size_t i = 0; i < 3; i++)
+        run_sql (dt_migrations[i].sql);
+    dt_digest_hex (&digest, hex);
+    sql = dt_strf ("PRAGMA application_id = %d; PRAGMA user_version = 3;"
+                   "INSERT INTO blob VALUES (x'%s', 'tuple', x'74', 1);"
+                   "INSERT INTO tuple VALUES (x'%s', x'%s', 'dep', 'chat', 1, 'f', 1);"
+                   "INSERT INTO tuple_free VALUES (x'%s', 'a', 'b', 'c', x'%s');"
+                   "INSERT INTO job VALUES (1, 'tune', 'done', 'dep', 'chat', '', NULL, NULL, x'%s',"
+                   " 1, 2)", DT_STORE_APPLICATION_ID, hex, hex, hex, hex, hex, hex);
+    run_sql (sql);
+    dt_free (sql);
+    s = open_store (1);
+    ck_assert_int_eq (dt_store_tuple_get (s, &digest, &row, &text, NULL), 0);
+    ck_assert_str_eq (row.deployment, "dep");
+    ck_assert_str_eq (row.uncovered, "f");
+    ck_assert_int_eq (row.sampled, 1);
+    ck_assert_int_eq (dt_store_tuple_tuned (s, &digest, "dep", "chat", &tuned[0], NULL), 0);
+    ck_assert_int_eq (dt_store_tuple_tuned (s, &digest, "dep", "code", &tuned[1], NULL), 0);
+    ck_assert (tuned[0] == 1 && tuned[1] == 0);
+    dt_buf_done (&text);
+    dt_store_close (s);
+}
+END_TEST
+
 static int put_large (struct dt_store *s, void *ctx, struct dt_err *reterr)
 {
     struct dt_digest digest;
@@ -307,6 +341,7 @@ int main (void)
     tcase_add_test (tc, a_damaged_solution_is_a_miss);
     tcase_add_test (tc, finds_by_prefix);
     tcase_add_test (tc, unfinished_jobs_have_failed);
+    tcase_add_test (tc, migrates_tuples);
     tcase_add_test (tc, a_full_disk_changes_nothing);
     tcase_add_test (tc, survives_out_of_memory);
     suite_add_tcase (s, tc);

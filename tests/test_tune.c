@@ -363,13 +363,13 @@ START_TEST (cancelled)
 }
 END_TEST
 
-static Detent__Reply *tune_with (Detent__TuneRequest *t, struct dt_err *err)
+static Detent__Reply *tune_of (Detent__TuneRequest *t, const char *workload, struct dt_err *err)
 {
     Detent__Request rq = DETENT__REQUEST__INIT;
     int n;
 
     t->deployment = (char *)"host-small";
-    t->workload = (char *)"chat";
+    t->workload = (char *)workload;
     t->has_budget_s = 1;
     t->budget_s = 1;
     rq.body_case = DETENT__REQUEST__BODY_TUNE;
@@ -377,6 +377,48 @@ static Detent__Reply *tune_with (Detent__TuneRequest *t, struct dt_err *err)
     ck_assert_int_eq (dt_client_send (rig.client, &rq, 5000, err), 0);
     return follow (rig.client, &n);
 }
+
+static Detent__Reply *tune_with (Detent__TuneRequest *t, struct dt_err *err)
+{
+    return tune_of (t, "chat", err);
+}
+
+/* Two workloads with the same trace come to the same tuple, and each commits it. */
+START_TEST (one_tuple_of_two_workloads)
+{
+    static const char *const workload[] = { "chat", "code" };
+    Detent__Forced force[2] = { DETENT__FORCED__INIT, DETENT__FORCED__INIT };
+    Detent__Forced *list[2] = { &force[0], &force[1] };
+    Detent__TuneRequest t = DETENT__TUNE_REQUEST__INIT;
+    struct dt_err err = { "" };
+    Detent__Reply *tuned[2], *reply;
+
+    for (int i = 0; i < 2; i++) { /* one choice, however busy the machine is */
+        force[i].site = (char *)"decoder";
+        force[i].name = (char *)(i ? "split_stride" : "block_n");
+        force[i].value = (char *)(i ? "512" : "64");
+    }
+    t.force = list;
+    t.n_force = 2;
+    t.has_no_tables = t.no_tables = 1;
+    start (2, 0);
+    submit (workload[1], "decoder", 2, 0);
+    for (size_t i = 0; i < DT_ARRAY_SIZE (workload); i++) {
+        int r;
+
+        tuned[i] = tune_of (&t, workload[i], &err);
+        ck_assert_msg (!strcmp (tuned[i]->job->state, "done"), "%s", tuned[i]->job->what);
+        r = rig_commit (&rig, "host-small", workload[i], NULL, 1, NULL, &reply, &err);
+        ck_assert_msg (r == 0, "%s: %s", workload[i], err.text);
+        free_reply (reply);
+    }
+    ck_assert_mem_eq (tuned[0]->job->tuple.data, tuned[1]->job->tuple.data, 32);
+    ck_assert_int_eq (query ("SELECT count (*) FROM tuple"), 1);
+    ck_assert_int_eq (query ("SELECT count (*) FROM commit_log"), 2);
+    free_reply (tuned[0]);
+    free_reply (tuned[1]);
+}
+END_TEST
 
 /* The same tune again takes what the one before it measured; `anew` takes nothing. */
 START_TEST (measurements_are_reused)
@@ -629,6 +671,7 @@ int main (void)
     tcase_add_test (tc, tunes_commits_and_fetches);
     tcase_add_loop_test (tc, a_worker_that_fails, 0, DT_ARRAY_SIZE (deaths));
     tcase_add_test (tc, cancelled);
+    tcase_add_test (tc, one_tuple_of_two_workloads);
     tcase_add_test (tc, measurements_are_reused);
     tcase_add_test (tc, b31_forced_values);
     tcase_add_test (tc, a_full_disk);
