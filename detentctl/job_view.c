@@ -65,27 +65,30 @@ static void print_costs (const Detent__JobReply *j)
     dt_sheet_print (t, "Measured");
 }
 
+/* A line of its own; escaped, so the line's end is not part of the format. */
+#define note(...) (dt_print (stdout, "  " __VA_ARGS__), putchar ('\n'))
+
 /* What a table of all sites has no room for. */
 static void print_notes (const Detent__JobReply *j)
 {
     for (size_t i = 0; i < j->n_site; i++) {
         const Detent__SiteResult *s = j->site[i];
 
-        for (size_t k = 0; k < s->n_forced; k++)
-            dt_print (stdout, "\n  forced: %s/%s: %s", s->family, s->site, s->forced[k]);
-        if (s->confirm && s->has_again)
-            dt_print (stdout, "\n  %s/%s: %s in a fresh process: %.3f (%.3f-%.3f)", s->family,
-                      s->site, s->confirm, s->again, s->again_lo, s->again_hi);
-        if (s->has_recalled && s->recalled)
-            dt_print (stdout, "\n  %s/%s: %" PRIu64 " of %" PRIu64 " measurements are an earlier "
-                      "tune's", s->family, s->site, s->recalled, s->measurements);
-        for (size_t k = 0; k < s->n_table; k++)
-            dt_print (stdout, "\n  free table: %s/%s: %s", s->family, s->site, s->table[k]);
-        if (s->n_table)
-            dt_print (stdout, "\n  %s/%s: with free tables %.3f (%.3f-%.3f)", s->family, s->site,
-                      s->table_ratio, s->table_lo, s->table_hi);
         if (s->n_forced || s->n_table || s->has_again || (s->has_recalled && s->recalled))
             putchar ('\n');
+        for (size_t k = 0; k < s->n_forced; k++)
+            note ("forced: %s/%s: %s", s->family, s->site, s->forced[k]);
+        if (s->confirm && s->has_again)
+            note ("%s/%s: %s in a fresh process: %.3f (%.3f-%.3f)", s->family, s->site, s->confirm,
+                  s->again, s->again_lo, s->again_hi);
+        if (s->has_recalled && s->recalled)
+            note ("%s/%s: %" PRIu64 " of %" PRIu64 " measurements are an earlier tune's", s->family,
+                  s->site, s->recalled, s->measurements);
+        for (size_t k = 0; k < s->n_table; k++)
+            note ("free table: %s/%s: %s", s->family, s->site, s->table[k]);
+        if (s->n_table)
+            note ("%s/%s: with free tables %.3f (%.3f-%.3f)", s->family, s->site, s->table_ratio,
+                  s->table_lo, s->table_hi);
     }
 }
 

@@ -94,6 +94,12 @@ code 0 attach "$job"
 has "$tuple"
 refused 4 cancel "$job"
 
+# The same again: what it recalls and what is forced are notes, a line each.
+code 0 tune $for_both --budget 2 --max-calls 6 --force decoder:block_n=64,decoder:split_stride=512
+has '^  forced: attention/decoder: block_n=64$'
+has '^  forced: attention/decoder: split_stride=512$'
+if grep -q '\\x' "$tmp/out"; then fail 'a note is escaped'; fi
+
 code 0 tune $for_both --budget 30 --exhaustive --detach --json
 second=$(json 'print(o["job"]["job"])')
 code 0 cancel "$second"
