@@ -349,7 +349,7 @@ static void load (char **arg)
     if (!b.calls)
         die ("the trace has no such site");
     units = dt_site_fact (b.site, "units");
-    check (dt_plugin_open (&b.plugin, arg[0], units ? (uint32_t)units->i : 0, 0, &err), &err);
+    check (dt_plugin_open (&b.plugin, arg[0], units ? (uint32_t)units->i : 0, 0, 1, &err), &err);
     dt_buf_done (&yaml);
     dt_buf_done (&program);
     dt_buf_done (&trace);

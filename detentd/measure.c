@@ -70,6 +70,8 @@ static int start_worker (struct dt_measure *m, Detent__WorkerReply **ret, struct
     open.units = m->units;
     open.has_ranks = m->ranks > 1;
     open.ranks = m->ranks;
+    open.has_untimed = m->untimed;
+    open.untimed = m->untimed;
     rq.body_case = DETENT__WORKER_REQUEST__BODY_OPEN;
     rq.open = &open;
     if ((r = dt_worker_new (m->job->d->options->profiler, &m->worker, reterr)) < 0)

@@ -21,6 +21,7 @@ struct dt_measure {
     int64_t backend; /* row of the store */
     char *plugin;    /* its path */
     uint32_t units, ranks;
+    int untimed; /* set before `open`: nothing will be timed */
     /* Of the site that is tuned now. */
     const struct dt_site *site;
     struct dt_digest solution, plan;

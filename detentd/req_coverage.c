@@ -45,6 +45,7 @@ static int open_backend (struct coverage *c, struct dt_err *why, struct dt_err *
                                         c->v->deployment->backend)))
         return dt_err_nomem (reterr);
     open.units = dt_covering_units (c->v->deployment);
+    open.has_untimed = open.untimed = 1;
     rq.body_case = DETENT__WORKER_REQUEST__BODY_OPEN;
     rq.open = &open;
     if ((r = dt_worker_new (o->profiler, &c->worker, why)) == 0)

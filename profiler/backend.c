@@ -40,9 +40,10 @@ fail:
 }
 
 int dt_plugin_open (struct dt_plugin *p, const char *path, uint32_t units, uint32_t device,
-                    struct dt_err *reterr)
+                    int timed, struct dt_err *reterr)
 {
-    struct dt_backend_options options = { .units = units, .device = device, .timed = 1 };
+    struct dt_backend_options options = { .units = units, .device = device,
+                                          .timed = (uint32_t)timed };
     struct dt_backend_error err = { "" };
     struct dt_plugin n;
     int r;

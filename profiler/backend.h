@@ -19,7 +19,7 @@ struct dt_plugin {
  *   -DT_EDEVICE   no device, or it could not be opened */
 int dt_plugin_load (struct dt_plugin *p, const char *path, struct dt_err *reterr);
 int dt_plugin_open (struct dt_plugin *p, const char *path, uint32_t units, uint32_t device,
-                    struct dt_err *reterr);
+                    int timed, struct dt_err *reterr);
 /* Make the context one rank of a group.  -DT_EDEVICE */
 int dt_plugin_join (struct dt_plugin *p, const struct dt_backend_join *join, struct dt_err *reterr);
 void dt_plugin_close (struct dt_plugin *p);

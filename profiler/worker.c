@@ -109,7 +109,7 @@ static int on_open (struct worker *w, const Detent__WorkerOpen *m, Detent__Worke
     int r;
 
     close_plugin (w);
-    if ((r = dt_plugin_open (&w->plugin, m->backend, m->units, m->rank, reterr)) < 0)
+    if ((r = dt_plugin_open (&w->plugin, m->backend, m->units, m->rank, !m->untimed, reterr)) < 0)
         return r;
     if (m->ranks > 1 && w->plugin.backend->join && (r = open_ranks (w, m, reterr)) < 0) {
         close_plugin (w);

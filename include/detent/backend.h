@@ -221,7 +221,8 @@ struct dt_backend {
 
     /* Nanoseconds on the backend's clock that the last successful `run` of this
      * context took, kernels only, and the clock's name ("CLOCK_MONOTONIC_RAW",
-     * "CUPTI").  A context that was not opened `timed` may say 0. */
+     * "CUPTI").  A context that was not opened `timed` says what its host's clock gives,
+     * or 0. */
     uint64_t (*elapsed_ns) (const struct dt_backend_ctx *ctx);
     const char *clock;
 

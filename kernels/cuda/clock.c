@@ -17,8 +17,6 @@
 /* How long records may take after the device is idle, and between two looks. */
 #define WAIT_NS 1000000000u
 #define LOOK_NS 20000u
-/* When buffers that are not complete are asked for. */
-#define FORCE_NS 1000000u
 
 struct cuda_clock {
     struct cuda_cupti api;
@@ -290,9 +288,9 @@ struct cuda_clock *cuda_clock_free (struct cuda_clock *c)
     return NULL;
 }
 
-static int flush (struct cuda_clock *c, uint32_t flag, struct dt_backend_error *err)
+static int flush (struct cuda_clock *c, struct dt_backend_error *err)
 {
-    CUptiResult r = c->api.flush_all (flag);
+    CUptiResult r = c->api.flush_all (0);
 
     return r == CUPTI_SUCCESS ? 0 : refuse (c, r, "hand over its records", err);
 }
@@ -301,7 +299,7 @@ int cuda_clock_begin (struct cuda_clock *c, int graphs, struct dt_backend_error 
 {
     int r;
 
-    if ((r = flush (c, 0, err)) < 0)
+    if ((r = flush (c, err)) < 0)
         return r;
     pthread_mutex_lock (&c->lock);
     c->graphs = graphs;
@@ -313,19 +311,16 @@ int cuda_clock_begin (struct cuda_clock *c, int graphs, struct dt_backend_error 
     return 0;
 }
 
-/* Flush until 'expected' records are there or time is up.  Ours are complete, but may
- * lie in a buffer with those of launches beside that are not; such a buffer comes only
- * if it is forced to, and what is cut off in it is not ours. */
+/* Flush until 'expected' records are there or time is up. */
 static int wait_for (struct cuda_clock *c, size_t expected, struct dt_backend_error *err)
 {
     const struct timespec look = { .tv_nsec = LOOK_NS };
-    uint64_t begin = now_ns (), end = begin + WAIT_NS;
+    uint64_t end = now_ns () + WAIT_NS;
     size_t have;
     int r;
 
     for (;;) {
-        if ((r = flush (c, c->graphs && now_ns () - begin > FORCE_NS
-                           ? CUPTI_ACTIVITY_FLAG_FLUSH_FORCED : 0, err)) < 0)
+        if ((r = flush (c, err)) < 0)
             return r;
         pthread_mutex_lock (&c->lock);
         have = c->n + c->lost;

@@ -67,11 +67,13 @@ static int wait_for (struct dt_backend_ctx *ctx, const struct cuda_run *run,
 int cuda_run_plain (struct dt_backend_ctx *ctx, const struct cuda_run *run,
                     struct dt_backend_error *err)
 {
+    uint64_t begin = now_ns ();
     int r;
 
-    if ((r = launch (ctx, run, err)) < 0)
+    if ((r = launch (ctx, run, err)) < 0 || (r = wait_for (ctx, run, err)) < 0)
         return r;
-    return wait_for (ctx, run, err);
+    ctx->elapsed_ns = now_ns () - begin;
+    return 0;
 }
 
 static void graph_done (struct graph *g)

@@ -18,7 +18,7 @@ struct cuda_run {
     void *output, *workspace;
 };
 
-/* Launch and wait. */
+/* Launch and wait; ctx->elapsed_ns is then by the host's clock, with the launch in it. */
 int cuda_run_plain (struct dt_backend_ctx *ctx, const struct cuda_run *run,
                     struct dt_backend_error *err);
 
