@@ -10,7 +10,7 @@ static const struct dt_ctl_option options[] = {
     { "workload", 0, "NAME", "the workload whose trace is replayed" },
     { "trace", 0, "DIGEST", "replay this trace (default: the workload's newest)" },
     { "all-traces", 0, NULL, "one tuple for all traces of the workload: the least mean cost over "
-                             "the default's" },
+                             "the incumbent's" },
     { "budget", 0, "SECONDS", "time for each site" },
     { "max-calls", 0, "N", "replay at most N distinct calls of each site" },
     { "exhaustive", 0, NULL, "measure every legal assignment on every replayed call" },

@@ -10,6 +10,11 @@
 #include "detentctl/print.h"
 #include "detentctl/sheet.h"
 
+static const char *kept (const Detent__SiteResult *s)
+{
+    return s->incumbent ? s->incumbent : "default"; /* an older job knew no other */
+}
+
 static void print_choices (const Detent__JobReply *j)
 {
     static const struct dt_column columns[] = {
@@ -28,7 +33,7 @@ static void print_choices (const Detent__JobReply *j)
         dt_sheet_cell (t, "%s", dt_print_values (s->pin, s->n_pin, &b));
         dt_sheet_cell (t, "%s", dt_print_values (s->knob, s->n_knob, &b));
         dt_sheet_cell (t, "%s", s->verdict);
-        dt_sheet_cell (t, "%s", s->tie ? "yes: kept" : "no");
+        dt_sheet_cell (t, "%s%s", s->tie ? "yes: kept " : "no", !s->tie ? "" : kept (s));
     }
     dt_sheet_print (t, "Chosen");
     dt_buf_done (&b);
@@ -37,7 +42,7 @@ static void print_choices (const Detent__JobReply *j)
 static void print_costs (const Detent__JobReply *j)
 {
     static const struct dt_column columns[] = {
-        { "FAMILY", DT_LEFT },     { "SITE", DT_LEFT },        { "OVER DEFAULT", DT_RIGHT },
+        { "FAMILY", DT_LEFT },     { "SITE", DT_LEFT },        { "OVER INCUMBENT", DT_RIGHT },
         { "INTERVAL", DT_LEFT },   { "WORST/BEST", DT_RIGHT }, { "TRACE", DT_RIGHT },
         { "CALLS", DT_RIGHT },     { "LEGAL", DT_RIGHT },      { "MERGED", DT_RIGHT },
         { "MEASURED", DT_RIGHT }, { 0 },
@@ -175,6 +180,7 @@ static json_t *site_json (const Detent__SiteResult *s)
     dt_json_set (o, "confirm_ratio", s->has_again ? dt_json_real (s->again) : json_null ());
     dt_json_set (o, "family", dt_json_text (s->family));
     dt_json_set (o, "forced", forced);
+    dt_json_set (o, "incumbent", dt_json_text (kept (s)));
     dt_json_set (o, "knobs", dt_json_values (s->knob, s->n_knob));
     dt_json_set (o, "legal", dt_json_u64 (s->legal));
     dt_json_set (o, "measured", dt_json_u64 (s->measured));

@@ -11,6 +11,7 @@ libdtdaemon_la_SOURCES = \
 	detentd/dispatch.c detentd/dispatch.h \
 	detentd/families.c detentd/families.h \
 	detentd/forced.c detentd/forced.h \
+	detentd/incumbent.c detentd/incumbent.h \
 	detentd/jobs.c detentd/jobs.h \
 	detentd/key.c detentd/key.h \
 	detentd/loop.c detentd/loop.h \

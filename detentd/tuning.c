@@ -12,6 +12,7 @@
 #include "detentd/daemon.h"
 #include "detentd/describe.h"
 #include "detentd/forced.h"
+#include "detentd/incumbent.h"
 #include "detentd/measure.h"
 #include "detentd/solving.h"
 #include "trace/dtrace.h"
@@ -23,6 +24,7 @@
 struct site {
     const struct dt_trace_site *trace[DT_JOB_MAX_TRACES]; /* [job->n_traces] */
     uint8_t *allowed; /* [n_assignments] 1: may be chosen */
+    struct dt_incumbent incumbent;
     struct dt_tune_result result;
     struct dt_tables_result tables;
     struct dt_buf pinned;
@@ -104,7 +106,7 @@ static uint32_t ranks (const struct dt_deployment *d)
 
 /* What orders the race: measurements are taken again only under the same plan.  The
  * budget is not of it: who gives more time goes on. */
-static int make_plan (struct tuning *t, size_t i, size_t incumbent, struct dt_err *reterr)
+static int make_plan (struct tuning *t, size_t i, struct dt_err *reterr)
 {
     const struct dt_solution *s = t->solving.site[i].solution;
     const struct dt_job *j = t->job;
@@ -116,7 +118,7 @@ static int make_plan (struct tuning *t, size_t i, size_t incumbent, struct dt_er
     dt_canon_map (&c);
     dt_canon_kbytes (&c, "allowed", allowed.bytes, DT_DIGEST_BYTES);
     dt_canon_kint (&c, "exhaustive", j->exhaustive);
-    dt_canon_kint (&c, "incumbent", (int64_t)incumbent);
+    dt_canon_kint (&c, "incumbent", (int64_t)t->site[i].incumbent.assignment);
     dt_canon_kint (&c, "max_calls", (int64_t)j->max_calls);
     dt_canon_kint (&c, "order", DT_TUNE_ORDER);
     dt_canon_kbytes (&c, "solution", t->solving.site[i].key.bytes, DT_DIGEST_BYTES);
@@ -130,17 +132,20 @@ static int make_plan (struct tuning *t, size_t i, size_t incumbent, struct dt_er
     return r;
 }
 
-static int find_default (struct tuning *t, size_t i, size_t *ret, struct dt_err *reterr)
+/* What is committed, or the default assignment. */
+static int find_incumbent (struct tuning *t, size_t i, struct dt_store *s, struct dt_err *reterr)
 {
     const struct dt_solution *solution = t->solving.site[i].solution;
     struct dt_tune_observations seen;
+    size_t otherwise;
     int r = dt_tune_observe (solution, t->site[i].trace, t->job->n_traces, &seen, reterr);
 
     if (r < 0)
         return r;
-    r = dt_solution_default (solution, &seen.view, ret, reterr);
+    r = dt_solution_default (solution, &seen.view, &otherwise, reterr);
     dt_tune_observations_done (&seen);
-    return r;
+    return r < 0 ? r : dt_incumbent_find (s, t->job->deployment, t->job->workload, solution,
+                                          otherwise, &t->site[i].incumbent, reterr);
 }
 
 /* Tables for the site's free fields, of the values that the backend states. */
@@ -178,7 +183,6 @@ static int tune_site (struct tuning *t, size_t i, struct dt_store *s, struct dt_
                                        .exhaustive = j->exhaustive };
     struct dt_tune_hooks hooks = dt_measure_hooks (&t->measure);
     struct dt_covering cover;
-    size_t incumbent;
     int r;
 
     t->measure.site = &deployment (t)->site[i];
@@ -191,11 +195,12 @@ static int tune_site (struct tuning *t, size_t i, struct dt_store *s, struct dt_
     cover = dt_covering_of (t->measure.site, solution, t->measure.who);
     if ((r = dt_forced_apply (j, &t->solving.arena, solution, site->allowed, reterr)) < 0
         || (r = dt_covering_apply (&cover, s, site->allowed, reterr)) < 0
-        || (r = find_default (t, i, &incumbent, reterr)) < 0
-        || (r = make_plan (t, i, incumbent, reterr)) < 0
-        || (r = dt_measure_recall (&t->measure, s, reterr)) < 0
-        || (r = dt_tune_site (solution, site->trace, j->n_traces, incumbent, &options, &hooks,
-                              &site->result, reterr)) < 0
+        || (r = find_incumbent (t, i, s, reterr)) < 0 || (r = make_plan (t, i, reterr)) < 0
+        || (r = dt_measure_recall (&t->measure, s, reterr)) < 0)
+        return r;
+    options.otherwise = site->incumbent.otherwise;
+    if ((r = dt_tune_site (solution, site->trace, j->n_traces, site->incumbent.assignment,
+                           &options, &hooks, &site->result, reterr)) < 0
         || (r = dt_measure_flush (&t->measure, reterr)) < 0)
         return r;
     if ((r = find_tables (t, i, &options, &hooks, reterr)) < 0)
@@ -348,6 +353,9 @@ static int pack (struct tuning *t, enum dt_job_state state, int code, const char
                                                    &t->site[i].result, &t->site[i].tables))
                 || dt_forced_describe (j, &t->solving.arena, r->site[i]) < 0)
                 return dt_err_nomem (reterr);
+            else
+                r->site[i]->incumbent = (char *)dt_incumbent_name (&t->site[i].incumbent,
+                                                                   &t->site[i].result);
     }
     return dt_job_pack (j, r, reterr);
 }

@@ -3,8 +3,16 @@
  * few parameters and short requests only, and dies if what its plan refuses is run;
  * DT_FAULTY_STRICT has another schema: a fact that nobody states, and a tile that is
  * binding; DT_FAULTY_RANKS works over ranks, each a little faster than the one before, of
- * which rank 1 dies on split_stride 512, and knows two devices.
+ * which rank 1 dies on split_stride 512, and knows two devices; DT_FAULTY_TOLD does what the
+ * file "fault" beside it says:
+ *     open TEXT    no context, for that reason
+ *     run N TEXT   the N-th run of a context and all after it fail, for that reason
+ *     noise        a run takes 10 ms, and its time varies by 30%
+ *     cache        a run on other operands than the one before takes five times as long
+ * and without one all runs take the same.
  * They compute nothing of use otherwise.  For tests of the worker and of tune jobs; never installed. */
+#include <config.h> /* dladdr */
+#include <dlfcn.h>
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -16,7 +24,8 @@
 #include "detent/backend.h"
 
 struct dt_backend_ctx {
-    uint64_t elapsed_ns;
+    uint64_t elapsed_ns, runs, noise;
+    const void *last; /* operands */
     uint32_t rank, ranks;
 };
 
@@ -45,6 +54,51 @@ static const struct dt_backend_param params[] = {
 static const struct dt_backend_family family = { "attention", facts, N_FACTS, fields, 2, params, 4 };
 static const struct dt_backend_identity who = { "faulty", "1", "", "", "test", 1 };
 
+#ifdef DT_FAULTY_TOLD
+/* The file's text behind `what`, in a buffer; NULL: it does not say so. */
+static const char *told (const char *what)
+{
+    static char text[256];
+    const char *line;
+    char path[4096];
+    Dl_info self;
+    FILE *f;
+
+    if (!dladdr (facts, &self) || !strrchr (self.dli_fname, '/'))
+        abort ();
+    snprintf (path, sizeof path, "%.*s/fault",
+              (int)(strrchr (self.dli_fname, '/') - self.dli_fname), self.dli_fname);
+    if (!(f = fopen (path, "r")))
+        return NULL;
+    line = fgets (text, sizeof text, f);
+    fclose (f);
+    return line && !strncmp (line, what, strlen (what)) ? line + strlen (what) : NULL;
+}
+
+static int run_as_told (struct dt_backend_ctx *ctx, const void *operands,
+                        struct dt_backend_error *err)
+{
+    const struct timespec pause = { .tv_nsec = 10000000 };
+    const char *text = told ("run ");
+    char *why;
+
+    if (text && ++ctx->runs >= strtoull (text, &why, 10)) {
+        snprintf (err->text, sizeof err->text, "%s", why + 1);
+        return -DT_BACKEND_EDEVICE;
+    }
+    ctx->elapsed_ns = 1000;
+    if (told ("cache") && operands != ctx->last)
+        ctx->elapsed_ns *= 5;
+    if (told ("noise")) {
+        nanosleep (&pause, NULL);
+        ctx->noise = ctx->noise * 6364136223846793005ull + 1442695040888963407ull;
+        ctx->elapsed_ns += (ctx->noise >> 33) % 300;
+    }
+    ctx->last = operands;
+    return 0;
+}
+#endif
+
 static int open_ctx (const struct dt_backend_options *o, struct dt_backend_ctx **ret,
                      struct dt_backend_error *err)
 {
@@ -52,6 +106,12 @@ static int open_ctx (const struct dt_backend_options *o, struct dt_backend_ctx *
     if (o->device > 1) {
         snprintf (err->text, sizeof err->text, "no device %u; there are 2", o->device);
         return -ENODEV;
+    }
+#endif
+#ifdef DT_FAULTY_TOLD
+    if (told ("open ")) {
+        snprintf (err->text, sizeof err->text, "%s", told ("open "));
+        return -DT_BACKEND_EDEVICE;
     }
 #endif
     (void)o;
@@ -178,6 +238,11 @@ static int run (struct dt_backend_ctx *ctx, const struct dt_backend_call *call,
                 const void *operands, void *output, void *workspace,
                 struct dt_backend_error *err)
 {
+#ifdef DT_FAULTY_TOLD
+    (void)call, (void)workspace;
+    memcpy (output, operands, 64);
+    return run_as_told (ctx, operands, err);
+#else
     (void)workspace, (void)err;
 #ifdef DT_FAULTY_PICKY
     if (refused (call, err) < 0)
@@ -197,6 +262,7 @@ static int run (struct dt_backend_ctx *ctx, const struct dt_backend_call *call,
     memcpy (output, operands, 64);
     ctx->elapsed_ns = 1000 + (uint64_t)call->param[0].one - ctx->rank;
     return 0;
+#endif
 }
 
 static uint64_t elapsed (const struct dt_backend_ctx *ctx)

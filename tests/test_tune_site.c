@@ -298,6 +298,14 @@ START_TEST (allowed)
             n += mask[i] = 1;
     ck_assert_int_eq (dt_tune_site (rig.solution, &site_of, 1, default_of (), &o, &hooks, &r, &err), 0);
     ck_assert (r.n_legal == n && mask[r.chosen] && mask[r.incumbent]);
+    /* the first usable one, unless another is to stand in */
+    n = r.incumbent;
+    for (size_t i = n + 1; i < rig.solution->n_assignments; i++)
+        if (mask[i])
+            o.otherwise = i;
+    ck_assert_uint_gt (o.otherwise, n);
+    ck_assert_int_eq (dt_tune_site (rig.solution, &site_of, 1, default_of (), &o, &hooks, &r, &err), 0);
+    ck_assert_uint_eq (r.incumbent, o.otherwise);
     dt_free (mask);
 }
 END_TEST

@@ -197,6 +197,36 @@ START_TEST (change)
 }
 END_TEST
 
+/* The tuple's assignment is found again by its values, if it is still legal. */
+START_TEST (assignments)
+{
+    static struct setting s;
+    struct dt_digest bits, full;
+    struct dt_err err = { "" };
+
+    fill (&s);
+    for (int i = 0; i < 2; i++)
+        for (size_t a = 0; a < s.solution[i].n_assignments; a++) {
+            struct dt_buf b = { 0 };
+            size_t found = SIZE_MAX;
+            int r;
+
+            s.tuple[i].assignment = a;
+            encode (&s, &b, &bits, &full);
+            r = dt_tuple_assignment (&b, &s.solution[i], &found, &err);
+            if (s.solution[i].verdict[a] == DT_ILLEGAL)
+                ck_assert (r == -DT_ENOTFOUND && found == SIZE_MAX);
+            else
+                ck_assert_msg (r == 0 && found == a, "%zu: %d %s", a, r, err.text);
+            s.solution[i].site = "elsewhere";
+            ck_assert_int_eq (dt_tuple_assignment (&b, &s.solution[i], &found, &err),
+                              -DT_ENOTFOUND);
+            fill (&s);
+            dt_buf_done (&b);
+        }
+}
+END_TEST
+
 START_TEST (refused)
 {
     static struct setting s;
@@ -256,6 +286,7 @@ int main (void)
     tcase_add_test (tc, float_knob);
     tcase_add_test (tc, order);
     tcase_add_loop_test (tc, change, 0, DT_ARRAY_SIZE (changes));
+    tcase_add_test (tc, assignments);
     tcase_add_test (tc, refused);
     tcase_add_test (tc, no_memory);
     suite_add_tcase (s, tc);

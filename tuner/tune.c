@@ -231,6 +231,21 @@ static int check_chosen (const struct site *s, const struct dt_race_result *race
     return r;
 }
 
+/* What is refused once is refused again, so the second cover differs in its incumbent
+ * only. */
+static int cover (struct site *s, const struct dt_solution *solution,
+                  const struct dt_tune_options *o, size_t incumbent, struct dt_err *reterr)
+{
+    int r = dt_cover_build (&s->cover, solution, s->calls.at, s->calls.n, o->allowed, incumbent,
+                            s->hooks, reterr);
+
+    if (r < 0 || s->cover.incumbent < s->cover.n_arms || o->otherwise == incumbent)
+        return r;
+    dt_cover_done (&s->cover);
+    return dt_cover_build (&s->cover, solution, s->calls.at, s->calls.n, o->allowed, o->otherwise,
+                           s->hooks, reterr);
+}
+
 int dt_tune_site (const struct dt_solution *solution, const struct dt_trace_site *const *trace,
                   size_t n_traces, size_t incumbent, const struct dt_tune_options *options,
                   const struct dt_tune_hooks *hooks, struct dt_tune_result *ret,
@@ -245,8 +260,7 @@ int dt_tune_site (const struct dt_solution *solution, const struct dt_trace_site
                            solution->site, incumbent);
     if ((r = dt_calls_draw (trace, n_traces, options->max_calls, options->seed, &s.calls,
                             reterr)) < 0
-        || (r = dt_cover_build (&s.cover, solution, s.calls.at, s.calls.n, options->allowed,
-                                incumbent, hooks, reterr)) < 0
+        || (r = cover (&s, solution, options, incumbent, reterr)) < 0
         || (r = share_work (&s, reterr)) < 0 || (r = race_site (&s, options, &race, reterr)) < 0
         || (r = check_chosen (&s, &race, trace, n_traces, reterr)) < 0)
         goto fail;

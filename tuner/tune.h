@@ -62,6 +62,7 @@ struct dt_tune_options {
     uint64_t seed;
     int exhaustive;     /* every assignment on every sampled call, same rounds   */
     const uint8_t *allowed; /* [n_assignments] 1: may be chosen; NULL: all legal ones */
+    size_t otherwise;   /* takes the incumbent's place if that is not usable     */
 };
 /* Raised when tuning with the same options and timings asks in another order. */
 #define DT_TUNE_ORDER 1
@@ -76,7 +77,7 @@ struct dt_tune_refusal {
 /* What came out. */
 struct dt_tune_result {
     size_t chosen;         /* assignment                                        */
-    size_t incumbent;      /* the default assignment                            */
+    size_t incumbent;      /* assignment: what a tie keeps                      */
     size_t runner_up;      /* the next best; chosen if there is no other        */
     int tie;               /* chosen == incumbent because nothing beat it       */
     double ratio, ratio_lo, ratio_hi; /* chosen over incumbent, with its interval */
@@ -92,9 +93,9 @@ struct dt_tune_result {
     struct dt_tune_refusal refusal[DT_TUNE_REFUSALS];
 };
 
-/* `incumbent` is what a tie keeps (at first the default assignment); if it is not
- * usable for the trace, the first usable one takes its place, and result.incumbent
- * says which.  An assignment is not usable if its selector refuses a sampled call or
+/* `incumbent` is what a tie keeps: what is committed, or the default assignment.  If it
+ * is not usable for the trace, options.otherwise takes its place, and if that is not
+ * either, the first usable one; result.incumbent says which.  An assignment is not usable if its selector refuses a sampled call or
  * the backend has no kernel for it.  Sampled
  * verdicts are considered like others; the commit decides about them.
  * trace: [n_traces > 0] the site's calls in each trace of the workload: what is least is

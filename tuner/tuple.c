@@ -322,3 +322,86 @@ fail:
     dt_canon_done (&all);
     return r;
 }
+
+/* --- the way back ----------------------------------------------------------------- */
+
+static int is_text (struct dt_canon_value v, const char *text)
+{
+    const uint8_t *p;
+    size_t n;
+
+    return dt_canon_as_bytes (v, &p, &n) == 0 && n == strlen (text) && memcmp (p, text, n) == 0;
+}
+
+/* Does the entry of that name have this value?  As put_entry wrote it. */
+static int is_value (const struct dt_solution *s, struct dt_canon_value map, const char *name,
+                     uint8_t type, int64_t value)
+{
+    struct dt_canon_value v = dt_canon_get (map, name);
+    char number[DT_FLOAT_TEXT];
+    int64_t i;
+
+    if (type == DT_TYPE_ENUM)
+        return value >= 0 && value < s->residual->n_enums
+               && is_text (v, s->residual->enum_text[value]);
+    if (type == DT_TYPE_FLOAT) {
+        dt_op_float_text (value, number);
+        return is_text (v, number);
+    }
+    return dt_canon_as_int (v, &i) == 0 && i == value;
+}
+
+static int is_assignment (const struct dt_solution *s, struct dt_canon_value pins,
+                          struct dt_canon_value knobs, const int64_t *pin, const int64_t *knob)
+{
+    for (size_t k = 0; k < s->n_pins; k++)
+        if (!is_value (s, pins, s->pin[k].name, s->pin[k].type, pin[k]))
+            return 0;
+    for (size_t k = 0; k < s->n_knobs; k++)
+        if (!is_value (s, knobs, s->knob[k].name, s->knob[k].type, knob[k]))
+            return 0;
+    return 1;
+}
+
+static int find_assignment (const struct dt_solution *s, struct dt_canon_value site, size_t *ret,
+                            struct dt_err *reterr)
+{
+    struct dt_canon_value pins = dt_canon_get (site, "pins"), knobs = dt_canon_get (site, "knobs");
+    int64_t *value = dt_calloc (s->n_pins + s->n_knobs, sizeof *value);
+    int r = -DT_ENOTFOUND;
+
+    if (!value)
+        return dt_err_nomem (reterr);
+    if (dt_canon_count (pins) == s->n_pins && dt_canon_count (knobs) == s->n_knobs)
+        for (size_t i = 0; r < 0 && i < s->n_assignments; i++) {
+            if (s->verdict[i] == DT_ILLEGAL)
+                continue;
+            dt_solution_assignment (s, i, value, value + s->n_pins);
+            if (is_assignment (s, pins, knobs, value, value + s->n_pins)) {
+                *ret = i;
+                r = 0;
+            }
+        }
+    dt_free (value);
+    return r == 0 ? 0 : dt_err_set (reterr, r, "%s/%s: the tuple's assignment is not among the "
+                                    "legal ones", s->family, s->site);
+}
+
+int dt_tuple_assignment (const struct dt_buf *tuple, const struct dt_solution *s, size_t *ret,
+                         struct dt_err *reterr)
+{
+    struct dt_canon_value v, site, sites;
+    struct dt_canon_iter it = { 0 };
+    const char *key;
+    size_t len;
+    int r;
+
+    if ((r = dt_canon_check (tuple->data, tuple->len, &v, reterr)) < 0)
+        return r;
+    sites = dt_canon_get (dt_canon_get (v, "bits"), "sites");
+    while (dt_canon_next (sites, &it, &key, &len, &site))
+        if (is_text (dt_canon_get (site, "family"), s->family)
+            && is_text (dt_canon_get (site, "site"), s->site))
+            return find_assignment (s, site, ret, reterr);
+    return dt_err_set (reterr, -DT_ENOTFOUND, "the tuple has no site %s/%s", s->family, s->site);
+}

@@ -31,4 +31,11 @@ int dt_tuple_encode (const struct dt_deployment *d, const struct dt_tuple_backen
                      struct dt_digest *ret_bits, struct dt_digest *ret_full,
                      struct dt_err *reterr);
 
+/* Which assignment of a site's solution the tuple has, by the names and values of its
+ * pins and knobs.
+ *   -DT_ENOTFOUND  none that is legal: another solve, or no such site
+ *   -DT_ECORRUPT   not a tuple                            -ENOMEM */
+int dt_tuple_assignment (const struct dt_buf *tuple, const struct dt_solution *s, size_t *ret,
+                         struct dt_err *reterr);
+
 #endif
