@@ -32,6 +32,9 @@ code 0 "$ctl" trace import "$top_srcdir/trace/samples/azure_conv_sample.csv" --f
     --deployment "$host" --requests 200 -o "$tmp/t.dtrace"
 code 0 "$ctl" trace submit "$tmp/t.dtrace" --workload chat
 code 0 "$ctl" solve "$host"
+# A ring pinned for all messages would still follow their size.
+code 0 "$ctl" solve "$host" --offline --why-illegal
+grep -q 'illegal: choose.order=1 .*: a ring is not' "$tmp/out" || fail "a pinned ring is legal"
 # On a machine busy with something else a tune may find its own times unfit to decide (7).
 for try in 1 2 3 4 5; do
     got=0

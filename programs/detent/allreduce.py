@@ -2,6 +2,7 @@
 
 Binding: order.  Engines sum in rank order up to the size that their own workspace holds, and hand larger messages
 to a library's ring, whose order of ranks follows the size.  bytes cannot be pinned: it is the size of the message.
+A ring's bits follow the size also where the ring is pinned, so no assignment may have it: see the requirements.
 Free: algorithm and chunk move the same sums.  Thresholds are lower in captured graphs, as in SGLang's tables.
 """
 from __future__ import annotations
@@ -42,6 +43,8 @@ def choose(facts: Model, call: Call) -> Choice:
 
     order = RING if call.bytes > facts.workspace_bytes else BY_RANK
     require(facts.row_bytes * facts.token_budget <= facts.max_bytes, "every message fits the backend")
+    require(facts.row_bytes <= facts.workspace_bytes, "the smallest message is summed in rank order")
+    require(order == BY_RANK or call.bytes > facts.workspace_bytes, "a ring is not for what rank order takes")
 
     # Placement only: few ranks or few bytes are best written to all at once.
     push = push_kib * KIB if call.captured == 1 else 2 * push_kib * KIB
