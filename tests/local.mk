@@ -246,7 +246,7 @@ endif
 endif
 
 # detentd
-EXTRA_DIST += tests/kill-rounds.sh tests/tune-traces.sh
+EXTRA_DIST += tests/battery-traces.sh tests/kill-rounds.sh tests/tune-traces.sh
 if HAVE_CHECK
 daemon_tests = tests/test_store tests/test_dispatch tests/test_daemon tests/test_kill tests/test_tune \
 	tests/test_requests
