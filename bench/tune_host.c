@@ -3,6 +3,7 @@
  *
  * usage: tune_host compare PLUGIN DEPLOYMENT PROGRAM SITE TRACE CALLS
  *        tune_host estimate PLUGIN DEPLOYMENT PROGRAM SITE TRACE CALLS
+ * PROGRAM: FILE[,DATA], where the program reads a table of its folder
  *
  * compare: tunes the site, then again with every assignment on every sampled call, and
  * times the two winners against each other: CPU seconds of both, and the interval (95%)
@@ -322,23 +323,40 @@ static struct dt_buf read_file (const char *path)
     return data;
 }
 
+/* A source by the name that it has in its folder. */
+static struct dt_source source_of (const char *path, const struct dt_buf *text)
+{
+    const char *slash = strrchr (path, '/');
+
+    return (struct dt_source){ slash ? slash + 1 : path, (const char *)text->data, text->len };
+}
+
 static void load (char **arg)
 {
-    struct dt_buf yaml = read_file (arg[1]), program = read_file (arg[2]), trace = read_file (arg[4]);
-    const char *slash = strrchr (arg[2], '/');
-    struct dt_source source = { slash ? slash + 1 : arg[2], (const char *)program.data, program.len };
+    char *table = strchr (arg[2], ',');
+    struct dt_buf yaml = read_file (arg[1]), trace = read_file (arg[4]), program, data = { 0 };
+    struct dt_source source[2];
     struct dt_site_options options = { .n_threads = 2 };
     const struct dt_fact *units;
     struct dt_err err = { "" };
     size_t at = 0;
 
+    if (table)
+        *table++ = '\0';
+    program = read_file (arg[2]);
+    source[0] = source_of (arg[2], &program);
+    if (table) {
+        data = read_file (table);
+        source[1] = source_of (table, &data);
+    }
     check (dt_deployment_parse (arg[1], yaml.data, yaml.len, &b.deployment, &err), &err);
     while (at < b.deployment->n_sites && strcmp (b.deployment->site[at].site, arg[3]) != 0)
         at++;
     if (at == b.deployment->n_sites)
         die ("the deployment has no such site");
     b.site = &b.deployment->site[at];
-    check (dt_site_solve (b.deployment, at, &source, 1, &options, &b.solution, NULL, &err), &err);
+    check (dt_site_solve (b.deployment, at, source, table ? 2 : 1, &options, &b.solution, NULL,
+                          &err), &err);
     for (size_t i = 0; i < b.solution->n_pins; i++)
         printf ("pin %s: %zu candidates\n", b.solution->pin[i].name,
                 b.solution->pin[i].n_candidates);
@@ -352,6 +370,7 @@ static void load (char **arg)
     check (dt_plugin_open (&b.plugin, arg[0], units ? (uint32_t)units->i : 0, 0, 1, &err), &err);
     dt_buf_done (&yaml);
     dt_buf_done (&program);
+    dt_buf_done (&data);
     dt_buf_done (&trace);
 }
 
