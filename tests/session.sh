@@ -84,7 +84,7 @@ has ' 256 .*at most 64 splits'
 refused 4 explain nothing --deployment host-small
 refused 4 export $for_both --format c
 
-code 0 tune $for_both --budget 2 --max-calls 6 --json
+code 0 tune $for_both --budget 5 --max-calls 6 --json
 json 'j=o["job"]; assert j["state"]=="done" and j["tuple"] and j["sites"][0]["measurements"]>0'
 tuple=$(json 'print(o["job"]["tuple"])')
 job=$(json 'print(o["job"]["job"])')
@@ -95,7 +95,7 @@ has "$tuple"
 refused 4 cancel "$job"
 
 # The same again: what it recalls and what is forced are notes, a line each.
-code 0 tune $for_both --budget 2 --max-calls 6 --force decoder:block_n=64,decoder:split_stride=512
+code 0 tune $for_both --budget 5 --max-calls 6 --force decoder:block_n=64,decoder:split_stride=512
 has '^  forced: attention/decoder: block_n=64$'
 has '^  forced: attention/decoder: split_stride=512$'
 if grep -q '\\x' "$tmp/out"; then fail 'a note is escaped'; fi

@@ -33,7 +33,7 @@ code 0 trace submit "$tmp/chat.dtrace" --workload chat
 code 0 solve "$host"
 code 0 solve "$host"
 code 0 pins host-small
-code 0 tune $for_both --budget 1 --max-calls 2
+code 0 tune $for_both --budget 10 --max-calls 2
 code 0 tune $for_both --budget 60 --exhaustive --detach
 code 0 cancel 2
 code 0 commit $for_both -m 'first tuple'
