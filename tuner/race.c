@@ -43,7 +43,7 @@ struct run {
     double *cost;           /* [n_calls] of the incumbent, weighted             */
     double *weight;         /* [n_calls] the race's, over the cost of its group */
     double *weigh;          /* [n_calls] the incumbent's first time             */
-    double *sum, *least;    /* [n_arms + 1] of the round at hand, and of its calls */
+    double *sum, *least, *most; /* [n_arms + 1] of the round at hand, and of its calls */
     double *log;            /* [(n_arms + 1) * room] log-ratios of this stage   */
     size_t room, n;         /* rounds with room for; rounds                     */
     double *scratch;        /* [room] */
@@ -60,8 +60,9 @@ struct run {
 
 static void run_done (struct run *s)
 {
-    void *all[] = { s->in, s->timed, s->order, s->call, s->cost, s->weight, s->weigh, s->sum, s->least, s->log, s->scratch,
-                    s->mean, s->stamp, s->stamped_ns, s->total_ns, s->n_timed };
+    void *all[] = { s->in, s->timed, s->order, s->call, s->cost, s->weight, s->weigh, s->sum,
+                    s->least, s->most, s->log, s->scratch, s->mean, s->stamp, s->stamped_ns,
+                    s->total_ns, s->n_timed };
 
     for (size_t i = 0; i < DT_ARRAY_SIZE (all); i++)
         dt_free (all[i]);
@@ -84,6 +85,7 @@ static int run_init (struct run *s, const struct dt_race *race)
     s->weigh = dt_calloc (race->n_calls, sizeof *s->weigh);
     s->sum = dt_calloc (n, sizeof *s->sum);
     s->least = dt_calloc (n, sizeof *s->least);
+    s->most = dt_calloc (n, sizeof *s->most);
     s->log = dt_calloc (n, s->room * sizeof *s->log);
     s->scratch = dt_calloc (s->room, sizeof *s->scratch);
     s->mean = dt_calloc (n, sizeof *s->mean);
@@ -92,7 +94,7 @@ static int run_init (struct run *s, const struct dt_race *race)
     s->total_ns = dt_calloc (race->n_arms * race->n_calls, sizeof *s->total_ns);
     s->n_timed = dt_calloc (race->n_arms * race->n_calls, sizeof *s->n_timed);
     if (!s->in || !s->timed || !s->order || !s->call || !s->cost || !s->weight || !s->weigh ||
-        !s->least || !s->sum || !s->log ||
+        !s->least || !s->most || !s->sum || !s->log ||
         !s->scratch || !s->mean || !s->stamp || !s->stamped_ns || !s->total_ns || !s->n_timed)
         return -ENOMEM;
     memset (s->in, 1, n);
@@ -174,6 +176,7 @@ static int visit (struct run *s, size_t call, double weight, struct dt_err *rete
             leave (s, a, 0);
         s->sum[a] += weight * ns;
         s->least[a] = fmin (s->least[a], weight * ns);
+        s->most[a] = fmax (s->most[a], weight * ns);
     }
     return 0;
 }
@@ -229,7 +232,7 @@ static int one_round (struct run *s, int stage, size_t n_calls, struct dt_err *r
     int r;
 
     for (size_t a = 0; a <= s->aa; a++) {
-        s->sum[a] = 0;
+        s->sum[a] = s->most[a] = 0;
         s->least[a] = INFINITY;
     }
     if ((r = visit_calls (s, stage, n_calls, reterr)) <= 0)
@@ -429,6 +432,19 @@ static void drop_far (struct run *s, size_t n_calls)
             s->in[a] = 0;
 }
 
+/* After one screening round only half of the arms go on: those that are fast on all calls
+ * but their slowest, which may have been jolted. */
+static void halve (struct run *s)
+{
+    for (size_t a = 0; a < s->race->n_arms; a++)
+        if (s->in[a])
+            s->mean[a] = s->sum[a] - s->most[a];
+    keep_best (s, s->race->n_arms / 2);
+    for (size_t a = 0; a < s->race->n_arms; a++)
+        if (!isnan (s->mean[a]))
+            s->mean[a] = s->log[a * s->room];
+}
+
 static int screen_stage (struct run *s, struct dt_err *reterr)
 {
     size_t n_calls = s->race->n_calls / SCREEN_CALLS, keep = s->race->n_arms / SCREEN_KEEP;
@@ -440,6 +456,8 @@ static int screen_stage (struct run *s, struct dt_err *reterr)
         if ((r = one_round (s, SCREEN, n_calls, reterr)) <= 0)
             return r;
         drop_far (s, n_calls);
+        if (s->n == 1 && n_calls > 2)
+            halve (s);
     }
     note_means (s);
     keep_best (s, keep > SCREEN_LEAST ? keep : SCREEN_LEAST);
