@@ -129,6 +129,8 @@ static void print_text (const Detent__JobReply *j)
         printf (" after %.1f s", (double)(j->ended_ns - j->started_ns) / 1e9);
     if (!certifies)
         printf (", %" PRIu64 " measurements", j->measurements);
+    if (j->clock && j->caches)
+        dt_print (stdout, " by %s, caches %s", j->clock, j->caches);
     putchar ('\n');
     if (!j->has_ended_ns && *j->what) {
         dt_print (stdout, "%3.0f%%: %s", j->fraction * 100, j->what);
@@ -220,7 +222,9 @@ json_t *dt_job_json (const Detent__JobReply *j)
     dt_json_set (o, "additive_tuples",
                  j->has_additive_tuples ? dt_json_u64 (j->additive_tuples) : json_null ());
     dt_json_set (o, "bits", j->has_bits ? dt_json_hex (j->bits) : json_null ());
+    dt_json_set (o, "caches", j->caches ? dt_json_text (j->caches) : json_null ());
     dt_json_set (o, "certified", dt_certified_json (j));
+    dt_json_set (o, "clock", j->clock ? dt_json_text (j->clock) : json_null ());
     dt_json_set (o, "code", j->has_code ? json_integer (j->code) : json_null ());
     dt_json_set (o, "deployment", dt_json_text (j->deployment));
     dt_json_set (o, "ended", j->has_ended_ns ? dt_json_time (j->ended_ns) : json_null ());

@@ -53,7 +53,7 @@ static int put_backend (struct dt_store *s, void *ctx, struct dt_err *reterr)
     struct dt_measure *m = ctx;
     struct dt_backend_row row = { .name = m->who->name, .build = m->who->build,
                                   .libraries = m->who->libraries, .driver = m->who->driver,
-                                  .device = m->who->device, .clock = m->who->clock,
+                                  .device = m->who->device, .clock = m->who->clock, .caches = m->who->caches,
                                   .units = m->who->units };
 
     return dt_store_backend_put (s, &row, &m->backend, reterr);
@@ -386,6 +386,7 @@ static int on_fresh (void *ctx, struct dt_err *reterr)
     same = !strcmp (was->name, is->name) && !strcmp (was->build, is->build)
            && !strcmp (was->libraries, is->libraries) && !strcmp (was->driver, is->driver)
            && !strcmp (was->device, is->device) && !strcmp (was->clock, is->clock)
+           && !strcmp (was->caches, is->caches)
            && was->units == is->units;
     detent__worker_reply__free_unpacked (opened, NULL);
     return same ? 0 : dt_err_set (reterr, -DT_EENVIRONMENT, "backend %s changed while it was timed",

@@ -64,9 +64,9 @@ static const struct {
                     " (SELECT count (*) FROM measurement m WHERE m.job = job.id)"
                     " FROM job WHERE ?1 = 0 OR id = ?1 ORDER BY id DESC" },
     { DT_STMT_BACKEND_PUT, "INSERT INTO backend (name, build, libraries, driver, device, units,"
-                           " clock) VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING" },
+                           " clock, caches) VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING" },
     { DT_STMT_BACKEND_GET, "SELECT id FROM backend WHERE name = ? AND build = ? AND libraries = ?"
-                           " AND driver = ? AND device = ? AND units = ? AND clock = ?" },
+                           " AND driver = ? AND device = ? AND units = ? AND clock = ? AND caches = ?" },
     { DT_STMT_MEASUREMENT_PUT, "INSERT INTO measurement (job, backend, solution, assignment,"
                                " trace, call, elapsed_ns, plan) VALUES (?, ?, ?, ?, ?, ?, ?, ?)" },
     { DT_STMT_MEASUREMENTS, "SELECT trace, assignment, call, elapsed_ns FROM measurement"

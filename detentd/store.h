@@ -118,7 +118,7 @@ int dt_store_jobs (struct dt_store *s, uint64_t id,
                    struct dt_err *reterr);
 
 struct dt_backend_row {
-    const char *name, *build, *libraries, *driver, *device, *clock;
+    const char *name, *build, *libraries, *driver, *device, *clock, *caches;
     uint32_t units;
 };
 int dt_store_backend_put (struct dt_store *s, const struct dt_backend_row *row, int64_t *ret,

@@ -81,12 +81,14 @@ int dt_store_backend_put (struct dt_store *s, const struct dt_backend_row *row, 
     sqlite3_stmt *st;
     int r;
 
-    st = dt_store_bind (s, DT_STMT_BACKEND_PUT, "tttttit", row->name, row->build, row->libraries,
-                        row->driver, row->device, (int64_t)row->units, row->clock);
+    st = dt_store_bind (s, DT_STMT_BACKEND_PUT, "tttttitt", row->name, row->build, row->libraries,
+                        row->driver, row->device, (int64_t)row->units, row->clock,
+                        row->caches);
     if ((r = dt_store_exec (s, st, reterr)) < 0)
         return r;
-    st = dt_store_bind (s, DT_STMT_BACKEND_GET, "tttttit", row->name, row->build, row->libraries,
-                        row->driver, row->device, (int64_t)row->units, row->clock);
+    st = dt_store_bind (s, DT_STMT_BACKEND_GET, "tttttitt", row->name, row->build, row->libraries,
+                        row->driver, row->device, (int64_t)row->units, row->clock,
+                        row->caches);
     if ((r = dt_store_step (s, st, reterr)) < 0)
         return r;
     if (r == 0)

@@ -336,6 +336,10 @@ static int pack (struct tuning *t, enum dt_job_state state, int code, const char
     Detent__JobReply *r = &t->reply;
 
     dt_job_describe_end (j, state, code, what, r, t->what);
+    if (t->measure.who) {
+        r->clock = t->measure.who->clock;
+        r->caches = t->measure.who->caches;
+    }
     if (state == DT_JOB_DONE) {
         r->has_additive_d = r->has_additive_factor = r->has_additive_tuples = t->n_additive > 0;
         r->additive_d = t->additive.d;

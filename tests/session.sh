@@ -86,11 +86,17 @@ refused 4 export $for_both --format c
 
 code 0 tune $for_both --budget 5 --max-calls 6 --json
 json 'j=o["job"]; assert j["state"]=="done" and j["tuple"] and j["sites"][0]["measurements"]>0'
+json 'j=o["job"]; assert j["caches"]=="warm" and j["clock"]=="CLOCK_MONOTONIC_RAW"'
 tuple=$(json 'print(o["job"]["tuple"])')
 job=$(json 'print(o["job"]["job"])')
 code 0 jobs
 has "$job .*tune .*done"
+code 0 jobs --json
+json 'assert o["jobs"][0]["caches"]=="warm"'
+code 0 attach "$job" --json
+json 'assert o["job"]["caches"]=="warm" and o["job"]["clock"]=="CLOCK_MONOTONIC_RAW"'
 code 0 attach "$job"
+has 'measurements by CLOCK_MONOTONIC_RAW, caches warm$'
 has "$tuple"
 refused 4 cancel "$job"
 

@@ -264,6 +264,44 @@ START_TEST (a_hung_kernel_times_out)
 }
 END_TEST
 
+/* Bug log B24: times are warm, as the worker says: a backend that takes longer on operands
+ * that are not where the last ones were does so once, however many repeats there are and
+ * in the next request too. */
+START_TEST (b24_caches_are_as_told)
+{
+    char dir[] = "/tmp/dt-worker-XXXXXX", plugin[64], fault[64], real[4096];
+    Detent__WorkerReply *rp;
+    FILE *f;
+
+    ck_assert_ptr_nonnull (mkdtemp (dir));
+    snprintf (plugin, sizeof plugin, "%s/told.so", dir);
+    snprintf (fault, sizeof fault, "%s/fault", dir);
+    ck_assert_ptr_nonnull (realpath (built (".libs/backend-told.so"), real));
+    ck_assert_int_eq (symlink (real, plugin), 0);
+    ck_assert_ptr_nonnull (f = fopen (fault, "w"));
+    fputs ("cache", f);
+    fclose (f);
+    start ();
+    rp = open_backend (plugin);
+    ck_assert_int_eq (rp->body_case, DETENT__WORKER_REPLY__BODY_IDENTITY);
+    ck_assert_str_eq (rp->identity->caches, "warm");
+    detent__worker_reply__free_unpacked (rp, NULL);
+    for (int again = 0; again < 2; again++) {
+        send_call (1, again ? 512 : 256, 5, NULL); /* another assignment, the same operands */
+        rp = receive ();
+        ck_assert_int_eq (rp->body_case, DETENT__WORKER_REPLY__BODY_TIMES);
+        ck_assert_uint_eq (rp->times->n_ns, 5);
+        for (size_t i = 0; i < 5; i++)
+            ck_assert_uint_eq (rp->times->ns[i], i == 0 && !again ? 5000 : 1000);
+        detent__worker_reply__free_unpacked (rp, NULL);
+    }
+    ck_assert_int_eq (stop (), 0);
+    unlink (plugin);
+    unlink (fault);
+    rmdir (dir);
+}
+END_TEST
+
 START_TEST (runs_every_rank)
 {
     Detent__WorkerReply *rp;
@@ -321,6 +359,7 @@ int main (void)
     tcase_add_test (tc, answers_garbage);
     tcase_add_test (tc, dies_with_its_kernel);
     tcase_add_test (tc, a_hung_kernel_times_out);
+    tcase_add_test (tc, b24_caches_are_as_told);
     tcase_add_test (tc, runs_every_rank);
     tcase_add_test (tc, refuses_ranks_without_devices);
     tcase_add_test (tc, a_backend_without_groups_has_all_ranks);
