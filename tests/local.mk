@@ -163,7 +163,9 @@ dist_check_SCRIPTS += tests/proto-example.sh
 TESTS += tests/proto-example.sh
 # profiler/
 check_LTLIBRARIES += backend-crash.la backend-hang.la backend-picky.la backend-ranks.la \
-	backend-strict.la backend-told.la
+	backend-strict.la backend-told.la backend-steady.la
+backend_steady_la_SOURCES = tests/backend-steady.c
+backend_steady_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -shared -rpath /nowhere
 backend_told_la_SOURCES = tests/backend-faulty.c
 backend_told_la_CPPFLAGS = $(AM_CPPFLAGS) -DDT_FAULTY_TOLD
 backend_told_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -shared -rpath /nowhere
