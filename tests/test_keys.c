@@ -1,7 +1,9 @@
 /* tests/test_keys.c - what is in a key and what is not, and a store of another version:
  * B16 and B17 of the bug log. */
 #include <check.h>
+#include <inttypes.h>
 #include <sqlite3.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -414,6 +416,7 @@ START_TEST (b17_newer_store)
     struct dt_digest tuple = rig_seed (&rig, "dep", "chat", 1, 0, "", 100);
     int64_t version = sql ("PRAGMA user_version");
     Detent__Reply *reply;
+    char back[64];
     size_t n;
 
     rig_start (&rig, DETENTD, NULL);
@@ -437,7 +440,8 @@ START_TEST (b17_newer_store)
     ck_assert_int_eq (sql ("PRAGMA user_version"), 99);
 
     sql ("ALTER TABLE measurement_v99 RENAME TO measurement");
-    sql (version == 1 ? "PRAGMA user_version = 1" : "PRAGMA user_version = 2");
+    snprintf (back, sizeof back, "PRAGMA user_version = %" PRId64, version);
+    sql (back);
     rig_start (&rig, DETENTD, NULL);
     ck_assert_int_eq (ask_log (&n), 0);
     ck_assert_uint_eq (n, 1);
