@@ -123,7 +123,7 @@ static int on_open (struct worker *w, const Detent__WorkerOpen *m, Detent__Worke
     who->device = (char *)id->device;
     who->units = id->units;
     who->clock = (char *)w->plugin.backend->clock;
-    who->caches = (char *)DT_WORKER_CACHES;
+    who->caches = (char *)w->plugin.backend->caches;
     rp->body_case = DETENT__WORKER_REPLY__BODY_IDENTITY;
     rp->identity = who;
     return 0;

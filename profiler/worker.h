@@ -10,9 +10,6 @@
  * about as long as running it; beyond the bound the oldest set is dropped. */
 #define DT_WORKER_OPERAND_BYTES (1024u << 20)
 #define DT_WORKER_OPERAND_SETS 64
-/* What times say of caches: the operands of a call lie where they lay the time before, and
- * nothing empties a cache or takes turns among copies. */
-#define DT_WORKER_CACHES "warm"
 #define DT_WORKER_MAX_REPEATS 10000
 
 /* Answer WorkerRequest frames on `fd` with one WorkerReply each, until the peer

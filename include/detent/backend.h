@@ -31,7 +31,7 @@ extern "C" {
 
 /* Raised when a structure below changes its layout or a function its meaning.
  * A loader refuses a backend of another number. */
-#define DT_BACKEND_ABI 5u
+#define DT_BACKEND_ABI 6u
 
 /* Codes beside -errno.  The numbers are also those of base/err.h. */
 #define DT_BACKEND_EUNSUPPORTED 1010 /* legal in form, but no kernel for it    */
@@ -225,6 +225,9 @@ struct dt_backend {
      * or 0. */
     uint64_t (*elapsed_ns) (const struct dt_backend_ctx *ctx);
     const char *clock;
+    /* What caches hold when a timed run starts, for people; never NULL.  "warm": operands
+     * lie where they lay the time before, and nothing empties a cache. */
+    const char *caches;
 
     /* Copy `bytes` from an output buffer to host memory. */
     int (*read) (struct dt_backend_ctx *ctx, const void *output, size_t offset, size_t bytes,
