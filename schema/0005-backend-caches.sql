@@ -8,7 +8,7 @@ CREATE TABLE backend_with_caches (
     id        INTEGER PRIMARY KEY,
     name TEXT NOT NULL, build TEXT NOT NULL, libraries TEXT NOT NULL,
     driver TEXT NOT NULL, device TEXT NOT NULL, units INTEGER NOT NULL, clock TEXT NOT NULL,
-    caches TEXT NOT NULL CHECK (caches IN ('', 'warm')),
+    caches TEXT NOT NULL CHECK (length (caches) < 64),
     UNIQUE (name, build, libraries, driver, device, units, clock, caches)
 ) STRICT;
 INSERT INTO backend_with_caches SELECT id, name, build, libraries, driver, device, units, clock,
