@@ -57,6 +57,8 @@ struct dt_job *dt_job_free (struct dt_job *j)
     pthread_mutex_destroy (&j->lock);
     dt_free (j->deployment);
     dt_free (j->workload);
+    dt_free (j->family);
+    dt_free (j->site);
     for (size_t i = 0; i < j->n_force; i++) {
         dt_free (j->force[i].site);
         dt_free (j->force[i].name);
