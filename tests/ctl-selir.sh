@@ -251,13 +251,22 @@ echo '{"k": 4}' > "$tmp/d/k.json"
 want 0 '^out0 = 28$' selir run "$tmp/m/p.py" --deployment "$tmp/d/d.yaml" --inputs M=7,n=0
 want 2 'k of the facts: a data file has no folder: m/k.json' selir run "$tmp/m/p.py" --facts k=m/k.json --inputs M=7,n=0
 want 2 'there is no data file .k' selir run "$tmp/m/p.py" --facts k=k --inputs M=7,n=0
-want 0 '^attention.py: family attention; checked without its 10 facts' selir check "$attention"
+want 0 '^attention.py: family attention; checked without its 11 facts' selir check "$attention"
 want 0 'attention.py: family attention; [0-9]* values' selir check "$attention" --deployment "$host"
 want 0 '' selir check "$attention" --syntax
 [ ! -s "$tmp/out" ] || fail "--syntax says something of a good program"
 inputs=requests=2,longest_query=1,longest_kv=5000,total_kv=9000,query_length=1,kv_length=4000/5000
 want 0 '^block_n = 128$' selir run "$attention" --deployment "$host" --inputs $inputs
 want 0 '^tile_m = [0-9]*/[0-9]*$' selir run "$attention" --deployment "$host" --site attention/decoder --inputs $inputs
+# A window shows 256 of the keys: one split holds them, and a block is no longer than it.
+want 0 '^split_stride = 4096$' selir run "$attention" --deployment "$host" --inputs $inputs
+want 0 '^split_stride = 0$' selir run "$attention" --deployment "$host" --facts window=0,units=1 --inputs $inputs
+want 0 '^split_stride = 256$' selir run "$attention" --deployment "$host" --facts window=256 --inputs $inputs
+want 0 '^block_n = 32$' selir run "$attention" --deployment "$host" --facts window=40 --inputs $inputs
+want 5 'at most 64 splits' selir run "$attention" --deployment "$host" --facts units=64 \
+    --inputs requests=1,longest_query=1,longest_kv=32768,total_kv=32768,query_length=1,kv_length=32768
+want 0 '^split_stride = 256$' selir run "$attention" --deployment "$host" --facts units=64,window=1024 \
+    --inputs requests=1,longest_query=1,longest_kv=32768,total_kv=32768,query_length=1,kv_length=32768
 want 5 'max_batch\|requests = 2 is outside its domain 1..1' selir run "$attention" --deployment "$host" --facts max_batch=1 --inputs $inputs
 want 4 "no site 'x'" selir run "$attention" --deployment "$host" --site x --inputs $inputs
 want 2 'goes with --deployment' selir run "$attention" --site x --inputs $inputs

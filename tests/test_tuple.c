@@ -14,8 +14,8 @@
 /* Of the setting below: another digest here means that committed tuples no longer
  * compare with new ones, and needs another DETENT_TUPLE_VERSION (or that the
  * deployment or the program of the setting changed its facts, pins or knobs). */
-#define GOLDEN_BITS "ed9c6ef993042f619a8531d6612db1d44de4da9c8ca2cd6facb1dae1dcb4fc7b"
-#define GOLDEN_FULL "94e9d63aa63483f4d16dda9cef630be85ddf7e2953523efda555fa0899428a7d"
+#define GOLDEN_BITS "c95088e46b3f2e9f6c48fb3b146fc38611384fcd1c9598b2a7a5e1741c900bad"
+#define GOLDEN_FULL "c941d1dae4fff70b21b37271e31b91e4b012bffe715b1e5d4d374dcad02785aa"
 
 /* Two sites of one solved program; the second is the first under another name. */
 struct setting {

@@ -2,6 +2,8 @@
 
 Binding: block_n and split_stride change the order of a request's sums, and are computed from the
 batch as engines compute them (occupancy), so the unpinned selection is what engines do today.
+With a sliding window (`window` keys to a query, its own included; 0: all up to it) engines count what a
+request's queries can see, not all that is cached, and so does this.
 Free: tile_m and workers_per_request only place work.
 """
 from __future__ import annotations
@@ -21,6 +23,7 @@ class Model(Facts):
     page_size: int
     bf16: bool
     output_bf16: bool
+    window: int
     units: int
     max_batch: int
     max_context: int
@@ -47,6 +50,13 @@ def ceil_div(a: int, b: int) -> int:
     return -(-a // b)
 
 
+def before(facts: Model, query: int, keys: int) -> int:
+    """Keys that the window of every query of a request has left behind."""
+    if facts.window == 0:
+        return 0
+    return max(0, keys - query - facts.window + 1)
+
+
 def tiles(facts: Model, call: Call) -> int:
     """Row tiles of the longest request, over all requests and KV heads."""
     rows = call.longest_query * (facts.q_heads // facts.kv_heads)
@@ -65,18 +75,28 @@ def choose(facts: Model, call: Call) -> Choice:
     else:
         block_n = 32
 
+    # No longer than a window, or most of a decode's last block is masked.
+    if facts.window > 0:
+        for n in BLOCKS:
+            if n == BLOCKS[0] or n <= facts.window:
+                longest_block = n
+        block_n = min(block_n, longest_block)
+
     # Split when the row tiles alone leave units idle: the longest stride that fills the waves.
+    seen = call.longest_kv - before(facts, call.longest_query, call.longest_kv)
     wanted = ceil_div(waves * facts.units, tiles(facts, call))
     split_stride = 0
     if wanted > 1:
         split_stride = STRIDES[0]
         for stride in STRIDES:
-            if ceil_div(call.longest_kv, stride) >= wanted:
+            if ceil_div(seen, stride) >= wanted:
                 split_stride = stride
 
     require(split_stride % block_n == 0, "a split is a whole number of key blocks")
     if split_stride > 0:
-        splits = ceil_div(call.kv_length, split_stride)
+        # Splits lie at multiples of the stride, whatever the window.
+        first = before(facts, call.query_length, call.kv_length) // split_stride
+        splits = ceil_div(call.kv_length, split_stride) - first
         require(splits <= MAX_SPLITS, "a split kernel takes at most 64 splits")
     else:
         splits = 1
