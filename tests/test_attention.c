@@ -174,6 +174,7 @@ static const struct {
     struct rig_params a, b;
     struct rig_request request;
     int equal;
+    int64_t window;
 } launches[] = {
     { "the same", { 32, 0, 4, 1 }, { 32, 0, 4, 1 }, { 8, 300, 1 }, 1 },
     { "another block", { 32, 0, 4, 1 }, { 64, 0, 4, 1 }, { 8, 300, 1 }, 0 },
@@ -186,13 +187,17 @@ static const struct {
     { "another tile", { 32, 0, 4, 1 }, { 32, 0, 16, 1 }, { 8, 300, 1 }, 0 },
     { "tiles beyond the rows", { 32, 0, 4, 1 }, { 32, 0, 64, 1 }, { 1, 300, 1 }, 1 },
     { "nothing to do", { 32, 0, 4, 1 }, { 32, 256, 64, 4 }, { 0, 300, 1 }, 1 },
+    { "workers beyond what a window shows", { 32, 256, 4, 2 }, { 32, 256, 4, 8 }, { 1, 2000, 1 }, 1, 400 },
+    { "workers of what a window shows", { 32, 256, 4, 2 }, { 32, 256, 4, 8 }, { 1, 2000, 1 }, 0, 800 },
 };
 
 START_TEST (launch)
 {
-    struct rig_call call = { &sites[0], launches[_i].a, 1, &launches[_i].request, 1, 1 };
+    struct rig_site site = sites[0];
+    struct rig_call call = { &site, launches[_i].a, 1, &launches[_i].request, 1, 1 };
     struct rig_job a, b;
 
+    site.window = launches[_i].window;
     rig_job_init (&a, &rig, &call);
     call.params = launches[_i].b;
     rig_job_init (&b, &rig, &call);

@@ -23,8 +23,6 @@
 #define BUILD HOST_BUILD
 #endif
 
-#define ARRAY_SIZE(a) (sizeof (a) / sizeof *(a))
-
 static const struct host_family *const entries[] = {
     &host_attention,
     &host_allreduce,
@@ -190,8 +188,15 @@ static int plan (struct dt_backend_ctx *ctx, const struct dt_backend_call *call,
                  struct dt_backend_plan *ret, struct dt_backend_error *err)
 {
     const struct host_family *f = entry_of (call, err);
+    struct host_size size;
+    int r = f ? f->plan (ctx, call, &size, err) : -EINVAL;
 
-    return f ? f->plan (ctx, call, ret, err) : -EINVAL;
+    if (r == 0)
+        *ret = (struct dt_backend_plan){
+            .operand_bytes = size.operand_bytes, .output_bytes = size.output_bytes,
+            .workspace_bytes = size.workspace_bytes, .launch = { size.launch[0], size.launch[1] },
+        };
+    return r;
 }
 
 /* The caller may round upwards or flush subnormals; kernels do neither. */
@@ -236,8 +241,19 @@ static int rows (struct dt_backend_ctx *ctx, const struct dt_backend_call *call,
                  struct dt_backend_row *ret, struct dt_backend_error *err)
 {
     const struct host_family *f = entry_of (call, err);
+    struct host_size size;
+    size_t i, at = 0;
+    int r = f ? f->plan (ctx, call, &size, err) : -EINVAL;
 
-    return f ? f->rows (ctx, call, ret, err) : -EINVAL;
+    if (r < 0)
+        return r;
+    for (i = 0; i < call->n_requests; i++) {
+        int64_t n = call->request[i * call->family->n_request_fields];
+
+        ret[i] = (struct dt_backend_row){ .offset = at, .length = (size_t)n * size.row_bytes };
+        at += ret[i].length;
+    }
+    return 0;
 }
 
 static void *alloc_buffer (struct dt_backend_ctx *ctx, size_t bytes)

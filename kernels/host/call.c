@@ -4,8 +4,6 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-#include "kernels/host/host.h"
-
 int64_t host_param (const struct dt_backend_call *call, size_t p, size_t request)
 {
     const int64_t *each = request < call->n_requests ? call->param[p].each : NULL;
@@ -77,4 +75,21 @@ int host_check_params (const struct dt_backend_call *call, struct dt_backend_err
                 return r;
     }
     return 0;
+}
+
+int host_check_size (const struct dt_backend_call *call, const struct host_size *size,
+                     struct dt_backend_error *err)
+{
+    if (size->operand_bytes > PTRDIFF_MAX || size->output_bytes > PTRDIFF_MAX
+        || size->workspace_bytes > PTRDIFF_MAX)
+        return host_refuse (call, err, -EINVAL, "its size overflows");
+    return 0;
+}
+
+void host_mix_facts (uint64_t digest[2], const struct dt_backend_call *call)
+{
+    size_t i;
+
+    for (i = 0; i < call->family->n_facts; i++)
+        host_mix (digest, (uint64_t)call->fact[i]);
 }

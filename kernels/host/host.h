@@ -22,18 +22,33 @@ struct dt_backend_ctx {
     uint64_t elapsed_ns;
 };
 
+#define ARRAY_SIZE(a) (sizeof (a) / sizeof *(a))
+
+/* A family's schema, from its file's facts, fields and params. */
+#define HOST_FAMILY(title) \
+    { \
+        .name = title, .facts = facts, .n_facts = ARRAY_SIZE (facts), \
+        .request_fields = fields, .n_request_fields = ARRAY_SIZE (fields), \
+        .params = params, .n_params = ARRAY_SIZE (params), \
+    }
+
+/* What a checked call needs and starts.  row_bytes: of the output, for each one of a
+ * request's first field, in the requests' order. */
+struct host_size {
+    size_t operand_bytes, output_bytes, workspace_bytes, row_bytes;
+    uint64_t launch[2];
+};
+
 /* One family's entries; each is called with a call that names this family. */
 struct host_family {
     const struct dt_backend_family *family;
     int (*plan) (struct dt_backend_ctx *ctx, const struct dt_backend_call *call,
-                 struct dt_backend_plan *ret, struct dt_backend_error *err);
+                 struct host_size *ret, struct dt_backend_error *err);
     int (*fill) (struct dt_backend_ctx *ctx, const struct dt_backend_call *call,
                  uint64_t scatter, void *operands, struct dt_backend_error *err);
     int (*run) (struct dt_backend_ctx *ctx, const struct dt_backend_call *call,
                 const void *operands, void *output, void *workspace,
                 struct dt_backend_error *err);
-    int (*rows) (struct dt_backend_ctx *ctx, const struct dt_backend_call *call,
-                 struct dt_backend_row *ret, struct dt_backend_error *err);
 };
 
 extern const struct host_family host_allreduce, host_attention, host_gemm, host_moe, host_rowwise;
@@ -48,6 +63,16 @@ uint64_t host_now_ns (void);
 /* Mix one word into a digest of two.  Not cryptographic: it tells launches of
  * one call apart. */
 void host_mix (uint64_t digest[2], uint64_t word);
+
+static inline size_t host_min (size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+static inline size_t host_div_up (size_t a, size_t b)
+{
+    return a / b + (a % b != 0);
+}
 
 /* Sizes that stick at SIZE_MAX once they pass it. */
 static inline size_t host_add (size_t a, size_t b)

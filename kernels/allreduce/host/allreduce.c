@@ -1,8 +1,6 @@
 /* The family's schema, and its entries. */
 #include "kernels/allreduce/host/allreduce.h"
 
-#define ARRAY_SIZE(a) (sizeof (a) / sizeof *(a))
-
 static const struct dt_backend_fact facts[AR_N_FACTS] = {
     [AR_RANKS] = { "ranks", "", 2, HOST_MAX_RANKS },
     [AR_BF16] = { "bf16", "", 0, 1 },
@@ -27,50 +25,20 @@ static const struct dt_backend_param params[AR_N_PARAMS] = {
         "free: elements are summed one by one; a chunk says which come together" },
 };
 
-static const struct dt_backend_family family = {
-    .name = "allreduce",
-    .facts = facts, .n_facts = ARRAY_SIZE (facts),
-    .request_fields = fields, .n_request_fields = ARRAY_SIZE (fields),
-    .params = params, .n_params = ARRAY_SIZE (params),
-};
+static const struct dt_backend_family family = HOST_FAMILY ("allreduce");
 
 static int plan (struct dt_backend_ctx *ctx, const struct dt_backend_call *call,
-                 struct dt_backend_plan *ret, struct dt_backend_error *err)
+                 struct host_size *ret, struct dt_backend_error *err)
 {
     struct ar_shape s;
-    int r;
+    int r = ar_shape_init (&s, call, err);
 
     (void)ctx;
-    if ((r = ar_shape_init (&s, call, err)) < 0)
-        return r;
-    *ret = (struct dt_backend_plan){
-        .operand_bytes = s.operand_bytes,
-        .output_bytes = s.output_bytes,
-        .workspace_bytes = s.workspace_bytes,
-        .launch = { s.launch[0], s.launch[1] },
-    };
-    return 0;
-}
-
-static int rows (struct dt_backend_ctx *ctx, const struct dt_backend_call *call,
-                 struct dt_backend_row *ret, struct dt_backend_error *err)
-{
-    struct ar_shape s;
-    size_t i, at = 0;
-    int r;
-
-    (void)ctx;
-    if ((r = ar_shape_init (&s, call, err)) < 0)
-        return r;
-    for (i = 0; i < s.n_requests; i++) {
-        size_t length = (size_t)call->request[i * AR_N_FIELDS + AR_BYTES] * s.ranks;
-
-        ret[i] = (struct dt_backend_row){ .offset = at, .length = length };
-        at += length;
-    }
-    return 0;
+    if (r == 0)
+        *ret = s.size;
+    return r;
 }
 
 const struct host_family host_allreduce = {
-    .family = &family, .plan = plan, .fill = ar_fill, .run = ar_run, .rows = rows,
+    .family = &family, .plan = plan, .fill = ar_fill, .run = ar_run,
 };

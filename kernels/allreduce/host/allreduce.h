@@ -35,9 +35,8 @@ struct ar_shape {
     enum ar_order order;
     enum ar_algorithm algorithm;
     size_t chunk; /* elements of a piece */
-    size_t start, x, operand_bytes;
-    size_t output_bytes, workspace_bytes;
-    uint64_t launch[2];
+    size_t start, x;
+    struct host_size size;
 };
 
 /* Check a call and find its sizes.  Errors as `plan` of the interface. */

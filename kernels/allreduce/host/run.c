@@ -301,7 +301,7 @@ int ar_run (struct dt_backend_ctx *ctx, const struct dt_backend_call *call, cons
     _Static_assert (sizeof j <= HOST_TEAM_ARG, "a rank's argument");
     if ((r = ar_shape_init (&s, call, err)) < 0)
         return r;
-    if (s.n && (!operands || !output || (s.workspace_bytes && !workspace)))
+    if (s.n && (!operands || !output || (s.size.workspace_bytes && !workspace)))
         return host_fail (err, -EINVAL, "allreduce: run of %zu requests without a buffer",
                           s.n_requests);
     if ((r = need_team (ctx, err)) < 0)

@@ -39,16 +39,13 @@ static size_t workspace_of (const struct ar_shape *s)
  * longer than the message. */
 static void digest_launch (struct ar_shape *s, const struct dt_backend_call *call)
 {
-    size_t i;
-
-    for (i = 0; i < AR_N_FACTS; i++)
-        host_mix (s->launch, (uint64_t)call->fact[i]);
-    host_mix (s->launch, s->n);
+    host_mix_facts (s->size.launch, call);
+    host_mix (s->size.launch, s->n);
     if (s->n == 0)
         return;
-    host_mix (s->launch, s->order);
-    host_mix (s->launch, s->order == AR_RING ? 0 : s->algorithm);
-    host_mix (s->launch, s->order == AR_RING ? 0 : s->chunk < s->n ? s->chunk : s->n);
+    host_mix (s->size.launch, s->order);
+    host_mix (s->size.launch, s->order == AR_RING ? 0 : s->algorithm);
+    host_mix (s->size.launch, s->order == AR_RING ? 0 : s->chunk < s->n ? s->chunk : s->n);
 }
 
 int ar_shape_init (struct ar_shape *ret, const struct dt_backend_call *call,
@@ -72,11 +69,12 @@ int ar_shape_init (struct ar_shape *ret, const struct dt_backend_call *call,
         return r;
     s.start = host_place (&at, host_add (s.n_requests, 1), sizeof (int64_t));
     s.x = host_place (&at, s.ranks * s.n, ar_elem (&s));
-    s.operand_bytes = at;
-    s.output_bytes = s.ranks * s.n * ar_elem (&s);
-    s.workspace_bytes = workspace_of (&s);
-    if (s.operand_bytes > PTRDIFF_MAX)
-        return host_refuse (call, err, -EINVAL, "its size overflows");
+    s.size.operand_bytes = at;
+    s.size.row_bytes = s.ranks;
+    s.size.output_bytes = s.ranks * s.n * ar_elem (&s);
+    s.size.workspace_bytes = workspace_of (&s);
+    if ((r = host_check_size (call, &s.size, err)) < 0)
+        return r;
     digest_launch (&s, call);
     *ret = s;
     return 0;

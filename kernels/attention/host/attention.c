@@ -3,8 +3,6 @@
 
 #include <errno.h>
 
-#define ARRAY_SIZE(a) (sizeof (a) / sizeof *(a))
-
 static const struct dt_backend_fact facts[ATTN_N_FACTS] = {
     [ATTN_HEAD_DIM] = { "head_dim", "elements", 16, ATTN_MAX_HEAD_DIM },
     [ATTN_Q_HEADS] = { "q_heads", "", 1, 1024 },
@@ -40,49 +38,19 @@ static const struct dt_backend_param params[ATTN_N_PARAMS] = {
         "free: splits are folded left to right, whoever computed them" },
 };
 
-static const struct dt_backend_family family = {
-    .name = "attention",
-    .facts = facts, .n_facts = ARRAY_SIZE (facts),
-    .request_fields = fields, .n_request_fields = ARRAY_SIZE (fields),
-    .params = params, .n_params = ARRAY_SIZE (params),
-};
+static const struct dt_backend_family family = HOST_FAMILY ("attention");
 
 static int plan (struct dt_backend_ctx *ctx, const struct dt_backend_call *call,
-                 struct dt_backend_plan *ret, struct dt_backend_error *err)
+                 struct host_size *ret, struct dt_backend_error *err)
 {
     struct attn_shape s;
-    int r;
+    int r = attn_shape_init (&s, call, ctx->identity.units, err);
 
-    if ((r = attn_shape_init (&s, call, ctx->identity.units, err)) < 0)
-        return r;
-    *ret = (struct dt_backend_plan){
-        .operand_bytes = s.operand_bytes,
-        .output_bytes = s.output_bytes,
-        .workspace_bytes = s.workspace_bytes,
-        .launch = { s.launch[0], s.launch[1] },
-    };
-    return 0;
-}
-
-static int rows (struct dt_backend_ctx *ctx, const struct dt_backend_call *call,
-                 struct dt_backend_row *ret, struct dt_backend_error *err)
-{
-    struct attn_shape s;
-    size_t i, token_bytes, at = 0;
-    int r;
-
-    if ((r = attn_shape_init (&s, call, ctx->identity.units, err)) < 0)
-        return r;
-    token_bytes = s.q_heads * s.head_dim * (s.output_bf16 ? 2 : 4);
-    for (i = 0; i < s.n_requests; i++) {
-        size_t length = (size_t)call->request[i * ATTN_N_FIELDS + ATTN_QUERY_LEN] * token_bytes;
-
-        ret[i] = (struct dt_backend_row){ .offset = at, .length = length };
-        at += length;
-    }
-    return 0;
+    if (r == 0)
+        *ret = s.size;
+    return r;
 }
 
 const struct host_family host_attention = {
-    .family = &family, .plan = plan, .fill = attn_fill, .run = attn_run, .rows = rows,
+    .family = &family, .plan = plan, .fill = attn_fill, .run = attn_run,
 };

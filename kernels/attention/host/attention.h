@@ -28,8 +28,8 @@ struct attn_item {
     uint32_t request, head;
     uint32_t row, n_rows;          /* first row of the tile, and how many */
     uint32_t split, end_split;     /* the run: splits [split, end_split) */
-    uint32_t n_splits;             /* of the tile's rows, all runs together */
-    uint32_t n_runs;               /* 1: the item finishes the rows itself */
+    uint32_t tile_end;             /* of the tile's last run */
+    uint32_t run, n_runs;          /* which, of how many; 1: the item finishes the rows itself */
     size_t slot;                   /* its first state; a tile's are adjacent */
 };
 
@@ -50,13 +50,12 @@ struct attn_shape {
     size_t block_n, split_stride;
     size_t window; /* keys that a query sees, its own included; 0: all up to it */
     size_t n_requests, n_tokens, n_pages, n_physical;
-    size_t q_start, kv_start, table, q, k, v, operand_bytes;
-    size_t output_bytes;
+    size_t q_start, kv_start, table, q, k, v;
     size_t tile_rows; /* rows that a scratch or state holds */
     size_t n_items, n_slots, n_folds;
     size_t scratch_bytes, state_bytes;
-    size_t scratches, states, workspace_bytes;
-    uint64_t launch[2];
+    size_t scratches, states;
+    struct host_size size;
 };
 
 /* Check a call and find its sizes.  Errors as `plan` of the interface. */
@@ -115,16 +114,6 @@ extern const struct attn_kernels attn_kernels_base;
 #ifdef __x86_64__
 extern const struct attn_kernels attn_kernels_avx2;
 #endif
-
-static inline size_t attn_min (size_t a, size_t b)
-{
-    return a < b ? a : b;
-}
-
-static inline size_t attn_div_up (size_t a, size_t b)
-{
-    return a / b + (a % b != 0);
-}
 
 /* The first key that the query at 'position' sees. */
 static inline size_t attn_low (size_t window, size_t position)

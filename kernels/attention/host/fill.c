@@ -77,7 +77,7 @@ static void fill_q (void *arg, size_t thread, size_t task)
     const struct fill *f = arg;
     const struct attn_shape *s = f->s;
     const int64_t *start = (const int64_t *)(f->operands + s->q_start);
-    size_t token, head, end = attn_min (s->n_tokens, (task + 1) * FILL_CHUNK);
+    size_t token, head, end = host_min (s->n_tokens, (task + 1) * FILL_CHUNK);
     float x[ATTN_MAX_HEAD_DIM];
 
     (void)thread;
@@ -167,7 +167,7 @@ static void fill_pages (void *arg, size_t thread, size_t task)
     const struct attn_shape *s = f->s;
     const int64_t *start = (const int64_t *)(f->operands + s->kv_start);
     const int32_t *table = (const int32_t *)(f->operands + s->table);
-    size_t page, j, end = attn_min (s->n_pages, (task + 1) * FILL_CHUNK);
+    size_t page, j, end = host_min (s->n_pages, (task + 1) * FILL_CHUNK);
 
     (void)thread;
     for (page = task * FILL_CHUNK; page < end; page++) {
@@ -191,7 +191,7 @@ static void fill_starts (const struct fill *f)
 
         q_start[i + 1] = q_start[i] + r[ATTN_QUERY_LEN];
         kv_start[i + 1] = kv_start[i]
-                          + (int64_t)attn_div_up ((size_t)r[ATTN_KV_LEN], s->page_size);
+                          + (int64_t)host_div_up ((size_t)r[ATTN_KV_LEN], s->page_size);
     }
 }
 
@@ -241,7 +241,7 @@ int attn_fill (struct dt_backend_ctx *ctx, const struct dt_backend_call *call,
     fill_starts (&f);
     if ((r = fill_table (&f, scatter, err)) < 0)
         return r;
-    host_pool_run (ctx->pool, fill_q, &f, attn_div_up (s.n_tokens, FILL_CHUNK));
-    host_pool_run (ctx->pool, fill_pages, &f, attn_div_up (s.n_pages, FILL_CHUNK));
+    host_pool_run (ctx->pool, fill_q, &f, host_div_up (s.n_tokens, FILL_CHUNK));
+    host_pool_run (ctx->pool, fill_pages, &f, host_div_up (s.n_pages, FILL_CHUNK));
     return 0;
 }

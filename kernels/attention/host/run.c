@@ -92,7 +92,7 @@ static void run_split (const struct job *j, struct attn_tile *t, size_t split)
     state_clear (s, &t->part);
     if (s->split_stride) {
         begin = split * s->split_stride;
-        end = attn_min (end, begin + s->split_stride);
+        end = host_min (end, begin + s->split_stride);
     }
     if (begin < t->low)
         begin = t->low - t->low % s->block_n;
@@ -108,7 +108,7 @@ static void run_item (void *arg, size_t thread, size_t index)
     size_t token = s->q_heads * s->head_dim * (s->bf16 ? 2 : 4), split;
     struct attn_tile tile;
     struct attn_state total;
-    int folds = item->split == 0 || PLANTED (FOLD_RUNS);
+    int folds = item->run == 0 || PLANTED (FOLD_RUNS);
 
     tile_init (j, thread, item, &tile, &total);
     j->kernels->load_q (&tile, j->operands + s->q + (size_t)q_start[item->request] * token);
@@ -136,11 +136,11 @@ static void fold_item (void *arg, size_t thread, size_t index)
     struct attn_state total, next;
     size_t i, n, step = 1;
 
-    if (item->n_runs == 1 || item->split != 0)
+    if (item->n_runs == 1 || item->run != 0)
         return; /* the first run of a tile stands for it */
     tile_init (j, thread, item, &tile, &total);
     total = slot_at (j, item->slot);
-    n = item->n_splits - item->end_split + 1;
+    n = item->tile_end - item->end_split + 1;
     if (PLANTED (FOLD_RUNS)) { /* each later run has one state, in its first slot */
         for (i = 1; i < item->n_runs; i++) {
             next = slot_at (j, j->items[index + i].slot);

@@ -84,20 +84,24 @@ struct each {
     size_t n_items, n_slots, n_folds;
 };
 
-static void each_run (struct each *e, struct attn_item item, size_t n_splits, size_t workers)
+/* Splits [first, end) over the workers: those before the window are the identity, and
+ * nobody's. */
+static void each_run (struct each *e, struct attn_item item, size_t first, size_t end,
+                      size_t workers)
 {
-    size_t run, runs = attn_min (workers, n_splits);
+    size_t run, runs = host_min (workers, end - first);
 
-    item.n_splits = (uint32_t)n_splits;
+    item.tile_end = (uint32_t)end;
     item.n_runs = (uint32_t)runs;
     for (run = 0; run < runs; run++) {
-        item.split = (uint32_t)(run * n_splits / runs);
-        item.end_split = (uint32_t)((run + 1) * n_splits / runs);
+        item.run = (uint32_t)run;
+        item.split = (uint32_t)(first + run * (end - first) / runs);
+        item.end_split = (uint32_t)(first + (run + 1) * (end - first) / runs);
         item.slot = e->n_slots;
         if (e->items)
             e->items[e->n_items] = item;
         e->n_items++;
-        if (runs > 1) /* the run from split 0 hands over one folded state */
+        if (runs > 1) /* the first run hands over one folded state */
             e->n_slots += run == 0 ? 1 : item.end_split - item.split;
     }
     e->n_folds += runs > 1;
@@ -109,17 +113,19 @@ static void each_request (struct each *e, const struct dt_backend_call *call, si
     size_t query_len = (size_t)call->request[request * ATTN_N_FIELDS + ATTN_QUERY_LEN];
     size_t kv_len = (size_t)call->request[request * ATTN_N_FIELDS + ATTN_KV_LEN];
     size_t tile_m = (size_t)host_param (call, ATTN_TILE_M, request);
-    size_t rows = query_len * s->group, tiles = attn_div_up (rows, tile_m);
+    size_t rows = query_len * s->group, tiles = host_div_up (rows, tile_m);
     size_t head, t;
 
     for (head = 0; head < s->kv_heads; head++)
         for (t = tiles; t-- > 0 && e->n_items <= ATTN_MAX_ITEMS;) {
-            size_t row = t * tile_m, n = attn_min (tile_m, rows - row);
+            size_t row = t * tile_m, n = host_min (tile_m, rows - row);
             size_t end = attn_visible (kv_len - query_len, row, n, s->group);
+            size_t low = attn_low (s->window, kv_len - query_len + row / s->group);
 
             each_run (e, (struct attn_item){ .request = (uint32_t)request,
                       .head = (uint32_t)head, .row = (uint32_t)row, .n_rows = (uint32_t)n },
-                      s->split_stride ? attn_div_up (end, s->split_stride) : 1,
+                      s->split_stride ? low / s->split_stride : 0,
+                      s->split_stride ? host_div_up (end, s->split_stride) : 1,
                       (size_t)host_param (call, ATTN_WORKERS, request));
         }
 }
@@ -146,23 +152,23 @@ static void digest_launch (struct attn_shape *s, const struct dt_backend_call *c
 {
     size_t i;
 
-    for (i = 0; i < ATTN_N_FACTS; i++)
-        host_mix (s->launch, (uint64_t)call->fact[i]);
-    host_mix (s->launch, s->block_n);
+    host_mix_facts (s->size.launch, call);
+    host_mix (s->size.launch, s->block_n);
     for (i = 0; i < call->n_requests; i++) {
         size_t query_len = (size_t)call->request[i * ATTN_N_FIELDS + ATTN_QUERY_LEN];
         size_t kv_len = (size_t)call->request[i * ATTN_N_FIELDS + ATTN_KV_LEN];
         size_t stride = s->split_stride >= kv_len ? 0 : s->split_stride;
-        size_t splits = stride ? attn_div_up (kv_len, stride) : 1;
+        size_t splits = !stride ? 1 : host_div_up (kv_len, stride)
+                                      - attn_low (s->window, kv_len - query_len) / stride;
 
-        host_mix (s->launch, query_len);
+        host_mix (s->size.launch, query_len);
         if (query_len == 0)
             continue;
-        host_mix (s->launch, kv_len);
-        host_mix (s->launch, stride);
-        host_mix (s->launch, attn_min ((size_t)host_param (call, ATTN_TILE_M, i),
+        host_mix (s->size.launch, kv_len);
+        host_mix (s->size.launch, stride);
+        host_mix (s->size.launch, host_min ((size_t)host_param (call, ATTN_TILE_M, i),
                                        query_len * s->group));
-        host_mix (s->launch, attn_min ((size_t)host_param (call, ATTN_WORKERS, i), splits));
+        host_mix (s->size.launch, host_min ((size_t)host_param (call, ATTN_WORKERS, i), splits));
     }
 }
 
@@ -174,14 +180,14 @@ static void add_requests (struct attn_shape *s, const struct dt_backend_call *ca
         size_t query_len = (size_t)call->request[i * ATTN_N_FIELDS + ATTN_QUERY_LEN], rows;
 
         s->n_tokens += query_len;
-        s->n_pages += attn_div_up ((size_t)call->request[i * ATTN_N_FIELDS + ATTN_KV_LEN],
+        s->n_pages += host_div_up ((size_t)call->request[i * ATTN_N_FIELDS + ATTN_KV_LEN],
                                    s->page_size);
-        rows = attn_min ((size_t)host_param (call, ATTN_TILE_M, i), query_len * s->group);
+        rows = host_min ((size_t)host_param (call, ATTN_TILE_M, i), query_len * s->group);
         s->tile_rows = rows > s->tile_rows ? rows : s->tile_rows;
     }
     /* Some pages belong to nobody: they are poisoned, and nobody may read them. */
     s->n_physical = s->n_pages + s->n_pages / 16 + 1;
-    s->tile_rows = attn_div_up (s->tile_rows, ATTN_ROWS) * ATTN_ROWS;
+    s->tile_rows = host_div_up (s->tile_rows, ATTN_ROWS) * ATTN_ROWS;
 }
 
 static void lay_out (struct attn_shape *s, size_t units)
@@ -196,8 +202,9 @@ static void lay_out (struct attn_shape *s, size_t units)
     s->q = host_place (&at, host_mul (s->n_tokens, token), elem);
     s->k = host_place (&at, host_mul (s->n_physical, page), elem);
     s->v = host_place (&at, host_mul (s->n_physical, page), elem);
-    s->operand_bytes = at;
-    s->output_bytes = host_mul (host_mul (s->n_tokens, token), s->output_bf16 ? 2 : 4);
+    s->size.operand_bytes = at;
+    s->size.row_bytes = token * (s->output_bf16 ? 2 : 4);
+    s->size.output_bytes = host_mul (s->n_tokens, s->size.row_bytes);
 
     s->state_bytes = host_align (rows * (d + 2) * sizeof (float));
     s->scratch_bytes = host_align ((rows * (d + s->block_n + 1) + 2 * d * s->block_n)
@@ -206,7 +213,7 @@ static void lay_out (struct attn_shape *s, size_t units)
     host_place (&at, s->n_items, sizeof (struct attn_item));
     s->scratches = host_place (&at, units, s->scratch_bytes);
     s->states = host_place (&at, s->n_slots, s->state_bytes);
-    s->workspace_bytes = s->n_items ? at : 0;
+    s->size.workspace_bytes = s->n_items ? at : 0;
 }
 
 int attn_shape_init (struct attn_shape *ret, const struct dt_backend_call *call, size_t units,
@@ -231,9 +238,8 @@ int attn_shape_init (struct attn_shape *ret, const struct dt_backend_call *call,
     lay_out (&s, units);
     if (s.n_physical > INT32_MAX)
         return host_refuse (call, err, -EINVAL, "more than 2^31 pages");
-    if (s.operand_bytes > PTRDIFF_MAX || s.output_bytes > PTRDIFF_MAX
-        || s.workspace_bytes > PTRDIFF_MAX)
-        return host_refuse (call, err, -EINVAL, "its size overflows");
+    if ((r = host_check_size (call, &s.size, err)) < 0)
+        return r;
     digest_launch (&s, call);
     *ret = s;
     return 0;

@@ -1,8 +1,6 @@
 /* The family's schema, and its entries. */
 #include "kernels/gemm/host/gemm.h"
 
-#define ARRAY_SIZE(a) (sizeof (a) / sizeof *(a))
-
 static const struct dt_backend_fact facts[GEMM_N_FACTS] = {
     [GEMM_N] = { "n", "columns", 1, 1 << 20 },
     [GEMM_K] = { "k", "", 0, 1 << 20 },
@@ -31,48 +29,19 @@ static const struct dt_backend_param params[GEMM_N_PARAMS] = {
         "free: tiles share nothing, so any may be first (0: down the rows, 1: along them)" },
 };
 
-static const struct dt_backend_family family = {
-    .name = "gemm",
-    .facts = facts, .n_facts = ARRAY_SIZE (facts),
-    .request_fields = fields, .n_request_fields = ARRAY_SIZE (fields),
-    .params = params, .n_params = ARRAY_SIZE (params),
-};
+static const struct dt_backend_family family = HOST_FAMILY ("gemm");
 
 static int plan (struct dt_backend_ctx *ctx, const struct dt_backend_call *call,
-                 struct dt_backend_plan *ret, struct dt_backend_error *err)
+                 struct host_size *ret, struct dt_backend_error *err)
 {
     struct gemm_shape s;
-    int r;
+    int r = gemm_shape_init (&s, call, ctx->identity.units, err);
 
-    if ((r = gemm_shape_init (&s, call, ctx->identity.units, err)) < 0)
-        return r;
-    *ret = (struct dt_backend_plan){
-        .operand_bytes = s.operand_bytes,
-        .output_bytes = s.output_bytes,
-        .workspace_bytes = s.workspace_bytes,
-        .launch = { s.launch[0], s.launch[1] },
-    };
-    return 0;
-}
-
-static int rows (struct dt_backend_ctx *ctx, const struct dt_backend_call *call,
-                 struct dt_backend_row *ret, struct dt_backend_error *err)
-{
-    struct gemm_shape s;
-    size_t i, at = 0;
-    int r;
-
-    if ((r = gemm_shape_init (&s, call, ctx->identity.units, err)) < 0)
-        return r;
-    for (i = 0; i < s.n_requests; i++) {
-        size_t length = (size_t)call->request[i] * s.n * (s.output_bf16 ? 2 : 4);
-
-        ret[i] = (struct dt_backend_row){ .offset = at, .length = length };
-        at += length;
-    }
-    return 0;
+    if (r == 0)
+        *ret = s.size;
+    return r;
 }
 
 const struct host_family host_gemm = {
-    .family = &family, .plan = plan, .fill = gemm_fill, .run = gemm_run, .rows = rows,
+    .family = &family, .plan = plan, .fill = gemm_fill, .run = gemm_run,
 };

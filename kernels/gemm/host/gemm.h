@@ -32,11 +32,10 @@ struct gemm_shape {
     size_t splits, k_step;          /* as they come to bear on this k */
     size_t tile_m, tile_n;          /* likewise; tile_n in columns, whole panels */
     int columns_first;
-    size_t start, x, w, operand_bytes;
-    size_t output_bytes;
+    size_t start, x, w;
     size_t row_tiles, column_tiles, n_items; /* items: tiles times splits */
-    size_t scratch_bytes, partials, workspace_bytes;
-    uint64_t launch[2];
+    size_t scratch_bytes, partials;
+    struct host_size size;
 };
 
 /* Check a call and find its sizes.  Errors as `plan` of the interface. */

@@ -20,17 +20,12 @@ struct tile {
     float *wide;   /* [rows][2 * GEMM_CHUNK], of x in fp32 */
 };
 
-static size_t min (size_t a, size_t b)
-{
-    return a < b ? a : b;
-}
-
 /* Where split i of the k begins; split `splits` is the end. */
 static size_t split_at (const struct gemm_shape *s, size_t i)
 {
     size_t units = s->k / GEMM_UNIT + (s->k % GEMM_UNIT != 0);
 
-    return min (i * units / s->splits * GEMM_UNIT, s->k);
+    return host_min (i * units / s->splits * GEMM_UNIT, s->k);
 }
 
 static float *partial_at (const struct job *j, size_t split, size_t row)
@@ -50,8 +45,8 @@ static void tile_init (const struct job *j, size_t thread, size_t item, struct t
     float *scratch = (float *)(j->workspace + thread * s->scratch_bytes);
 
     *t = (struct tile){ .row = row * s->tile_m, .panel = column * width, .split = item / tiles };
-    t->rows = min (s->tile_m, s->m - t->row);
-    t->panels = min (width, s->panels - t->panel);
+    t->rows = host_min (s->tile_m, s->m - t->row);
+    t->panels = host_min (width, s->panels - t->panel);
     t->acc = s->splits == 1 ? scratch
                             : partial_at (j, t->split, t->row) + t->panel * PRODUCT_PANEL;
     t->ld_acc = s->splits == 1 ? s->tile_n : s->panels * PRODUCT_PANEL;
@@ -72,7 +67,7 @@ static void run_chunk (const struct job *j, const struct tile *t, size_t k, size
     p.panels = t->rows == 1 ? t->panels : 1; /* one row takes four panels at a time */
     for (i = 0; i < t->panels; i += p.panels)
         for (r = 0; r < t->rows; r += p.rows) {
-            p.rows = min (PRODUCT_ROWS, t->rows - r);
+            p.rows = host_min (PRODUCT_ROWS, t->rows - r);
             if (GEMM_PLANTED (ROW17) && t->row + r <= 17)
                 p.rows = 1;
             p.x = (s->bf16 ? t->wide : (const float *)x) + r * p.ld_x;
@@ -98,12 +93,12 @@ static void run_item (void *arg, size_t thread, size_t item)
     if (GEMM_PLANTED (TAIL) && t.rows < s->tile_m && end > first)
         run_chunk (j, &t, --end, 1, 0);
     for (; k < end; k += n) {
-        n = min (s->k_step ? s->k_step : GEMM_CHUNK, end - k);
+        n = host_min (s->k_step ? s->k_step : GEMM_CHUNK, end - k);
         run_chunk (j, &t, k, n, s->k_step != 0);
     }
     for (i = 0; s->splits == 1 && i < t.rows; i++)
         j->kernels->finish (t.acc + i * t.ld_acc,
-                            min (t.panels * PRODUCT_PANEL, s->n - t.panel * PRODUCT_PANEL),
+                            host_min (t.panels * PRODUCT_PANEL, s->n - t.panel * PRODUCT_PANEL),
                             j->output, (t.row + i) * s->n + t.panel * PRODUCT_PANEL,
                             s->output_bf16);
 }
@@ -144,7 +139,7 @@ int gemm_run (struct dt_backend_ctx *ctx, const struct dt_backend_call *call,
 
     if ((r = gemm_shape_init (&s, call, ctx->identity.units, err)) < 0)
         return r;
-    if (s.n_items && (!operands || !output || (s.workspace_bytes && !workspace)))
+    if (s.n_items && (!operands || !output || (s.size.workspace_bytes && !workspace)))
         return host_fail (err, -EINVAL, "gemm: run of %zu requests without a buffer",
                           s.n_requests);
     begin = host_now_ns ();

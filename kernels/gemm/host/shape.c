@@ -5,17 +5,6 @@
 
 #include <errno.h>
 
-static size_t min (size_t a, size_t b)
-{
-    return a < b ? a : b;
-}
-
-static size_t div_up (size_t a, size_t b)
-{
-    return a / b + (a % b != 0);
-}
-
-
 static int add_requests (struct gemm_shape *s, const struct dt_backend_call *call,
                          struct dt_backend_error *err)
 {
@@ -34,25 +23,25 @@ static int add_requests (struct gemm_shape *s, const struct dt_backend_call *cal
  * units, a step of all k is none, and so on.  Only the latter three may follow m. */
 static void take_params (struct gemm_shape *s, const struct dt_backend_call *call)
 {
-    size_t units = div_up (s->k, GEMM_UNIT);
+    size_t units = host_div_up (s->k, GEMM_UNIT);
 
-    s->splits = min ((size_t)call->param[GEMM_SPLITS].one, units ? units : 1);
+    s->splits = host_min ((size_t)call->param[GEMM_SPLITS].one, units ? units : 1);
     s->k_step = (size_t)call->param[GEMM_K_STEP].one;
     if (GEMM_PLANTED (SPLIT) && s->m <= 8)
         s->splits = units > 1 ? 2 : 1;
     if (GEMM_PLANTED (MANY) && s->m > 64)
         s->k_step = 32;
-    if (s->k_step >= div_up (units, s->splits) * GEMM_UNIT)
+    if (s->k_step >= host_div_up (units, s->splits) * GEMM_UNIT)
         s->k_step = 0;
-    s->tile_m = min ((size_t)call->param[GEMM_TILE_M].one, s->m);
-    s->tile_n = min ((size_t)call->param[GEMM_TILE_N].one, s->panels * PRODUCT_PANEL);
+    s->tile_m = host_min ((size_t)call->param[GEMM_TILE_M].one, s->m);
+    s->tile_n = host_min ((size_t)call->param[GEMM_TILE_N].one, s->panels * PRODUCT_PANEL);
     s->columns_first = (int)call->param[GEMM_ORDER].one;
 }
 
 static void count_items (struct gemm_shape *s)
 {
-    s->row_tiles = s->m ? div_up (s->m, s->tile_m) : 0;
-    s->column_tiles = div_up (s->panels * PRODUCT_PANEL, s->tile_n);
+    s->row_tiles = s->m ? host_div_up (s->m, s->tile_m) : 0;
+    s->column_tiles = host_div_up (s->panels * PRODUCT_PANEL, s->tile_n);
     if (s->row_tiles <= 1 || s->column_tiles <= 1)
         s->columns_first = 0;
     s->n_items = host_mul (host_mul (s->row_tiles, s->column_tiles), s->splits);
@@ -65,8 +54,9 @@ static void lay_out (struct gemm_shape *s, size_t units)
     s->start = host_place (&at, host_add (s->n_requests, 1), sizeof (int64_t));
     s->x = host_place (&at, host_mul (s->m, s->k), elem);
     s->w = host_place (&at, columns * s->k, elem);
-    s->operand_bytes = at;
-    s->output_bytes = host_mul (host_mul (s->m, s->n), s->output_bf16 ? 2 : 4);
+    s->size.operand_bytes = at;
+    s->size.row_bytes = s->n * (s->output_bf16 ? 2 : 4);
+    s->size.output_bytes = host_mul (s->m, s->size.row_bytes);
 
     /* Sums of a tile, unless they are partial; rows of x, as fp32. */
     s->scratch_bytes = host_align (s->tile_m * ((s->splits > 1 ? 0 : s->tile_n)
@@ -75,23 +65,20 @@ static void lay_out (struct gemm_shape *s, size_t units)
     host_place (&at, units, s->scratch_bytes);
     s->partials = host_place (&at, host_mul (host_mul (s->m, columns),
                                              s->splits > 1 ? s->splits : 0), sizeof (float));
-    s->workspace_bytes = s->n_items ? at : 0;
+    s->size.workspace_bytes = s->n_items ? at : 0;
 }
 
 static void digest_launch (struct gemm_shape *s, const struct dt_backend_call *call)
 {
-    size_t i;
-
-    for (i = 0; i < GEMM_N_FACTS; i++)
-        host_mix (s->launch, (uint64_t)call->fact[i]);
-    host_mix (s->launch, s->m);
+    host_mix_facts (s->size.launch, call);
+    host_mix (s->size.launch, s->m);
     if (s->m == 0)
         return; /* nothing is started, whatever the parameters */
-    host_mix (s->launch, s->splits);
-    host_mix (s->launch, s->k_step);
-    host_mix (s->launch, s->tile_m);
-    host_mix (s->launch, s->tile_n);
-    host_mix (s->launch, (uint64_t)s->columns_first);
+    host_mix (s->size.launch, s->splits);
+    host_mix (s->size.launch, s->k_step);
+    host_mix (s->size.launch, s->tile_m);
+    host_mix (s->size.launch, s->tile_n);
+    host_mix (s->size.launch, (uint64_t)s->columns_first);
 }
 
 int gemm_shape_init (struct gemm_shape *ret, const struct dt_backend_call *call, size_t units,
@@ -107,13 +94,12 @@ int gemm_shape_init (struct gemm_shape *ret, const struct dt_backend_call *call,
     s.k = (size_t)call->fact[GEMM_K];
     s.bf16 = (int)call->fact[GEMM_BF16];
     s.output_bf16 = (int)call->fact[GEMM_OUTPUT_BF16];
-    s.panels = div_up (s.n, PRODUCT_PANEL);
+    s.panels = host_div_up (s.n, PRODUCT_PANEL);
     take_params (&s, call);
     count_items (&s);
     lay_out (&s, units);
-    if (s.operand_bytes > PTRDIFF_MAX || s.output_bytes > PTRDIFF_MAX
-        || s.workspace_bytes > PTRDIFF_MAX)
-        return host_refuse (call, err, -EINVAL, "its size overflows");
+    if ((r = host_check_size (call, &s.size, err)) < 0)
+        return r;
     if (s.n_items > GEMM_MAX_ITEMS)
         return host_refuse (call, err, -DT_BACKEND_EUNSUPPORTED, "more than %u tiles and splits",
                             GEMM_MAX_ITEMS);

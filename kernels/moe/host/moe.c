@@ -1,8 +1,6 @@
 /* The family's schema, and its entries. */
 #include "kernels/moe/host/moe.h"
 
-#define ARRAY_SIZE(a) (sizeof (a) / sizeof *(a))
-
 static const struct dt_backend_fact facts[MOE_N_FACTS] = {
     [MOE_EXPERTS] = { "experts", "", 1, MOE_MAX_EXPERTS },
     [MOE_TOP_K] = { "top_k", "", 1, MOE_MAX_TOP_K },
@@ -35,49 +33,19 @@ static const struct dt_backend_param params[MOE_N_PARAMS] = {
         "free: blocks share nothing, so any may be first (0: down the blocks, 1: along them)" },
 };
 
-static const struct dt_backend_family family = {
-    .name = "moe",
-    .facts = facts, .n_facts = ARRAY_SIZE (facts),
-    .request_fields = fields, .n_request_fields = ARRAY_SIZE (fields),
-    .params = params, .n_params = ARRAY_SIZE (params),
-};
+static const struct dt_backend_family family = HOST_FAMILY ("moe");
 
 static int plan (struct dt_backend_ctx *ctx, const struct dt_backend_call *call,
-                 struct dt_backend_plan *ret, struct dt_backend_error *err)
+                 struct host_size *ret, struct dt_backend_error *err)
 {
     struct moe_shape s;
-    int r;
+    int r = moe_shape_init (&s, call, ctx->identity.units, err);
 
-    if ((r = moe_shape_init (&s, call, ctx->identity.units, err)) < 0)
-        return r;
-    *ret = (struct dt_backend_plan){
-        .operand_bytes = s.operand_bytes,
-        .output_bytes = s.output_bytes,
-        .workspace_bytes = s.workspace_bytes,
-        .launch = { s.launch[0], s.launch[1] },
-    };
-    return 0;
-}
-
-static int rows (struct dt_backend_ctx *ctx, const struct dt_backend_call *call,
-                 struct dt_backend_row *ret, struct dt_backend_error *err)
-{
-    struct moe_shape s;
-    size_t i, at = 0;
-    int r;
-
-    if ((r = moe_shape_init (&s, call, ctx->identity.units, err)) < 0)
-        return r;
-    for (i = 0; i < s.n_requests; i++) {
-        size_t length = (size_t)call->request[i * MOE_N_FIELDS + MOE_TOKENS] * s.hidden
-                        * (s.output_bf16 ? 2 : 4);
-
-        ret[i] = (struct dt_backend_row){ .offset = at, .length = length };
-        at += length;
-    }
-    return 0;
+    if (r == 0)
+        *ret = s.size;
+    return r;
 }
 
 const struct host_family host_moe = {
-    .family = &family, .plan = plan, .fill = moe_fill, .run = moe_run, .rows = rows,
+    .family = &family, .plan = plan, .fill = moe_fill, .run = moe_run,
 };

@@ -40,10 +40,9 @@ struct moe_shape {
     size_t up_step, down_step;  /* k_step, 0 if it is not below the product's k */
     size_t block_m, tile_n;     /* as they come to bear; tile_n in columns, whole panels */
     int pairwise, columns_first;
-    size_t start, id, weight, x, gate, up, down, operand_bytes;
-    size_t output_bytes;
-    size_t pairs, blocks, h, y, scratches, scratch_bytes, workspace_bytes;
-    uint64_t launch[2];
+    size_t start, id, weight, x, gate, up, down;
+    size_t pairs, blocks, h, y, scratches, scratch_bytes;
+    struct host_size size;
 };
 
 /* Pairs [first, first + n) of the sorted list, all of one expert. */
@@ -65,13 +64,4 @@ int moe_run (struct dt_backend_ctx *ctx, const struct dt_backend_call *call,
              const void *operands, void *output, void *workspace,
              struct dt_backend_error *err);
 
-static inline size_t moe_min (size_t a, size_t b)
-{
-    return a < b ? a : b;
-}
-
-static inline size_t moe_div_up (size_t a, size_t b)
-{
-    return a / b + (a % b != 0);
-}
 #endif

@@ -85,12 +85,12 @@ static void multiply (const struct job *j, const struct moe_block *b, const stru
         memset (acc + i * s->tile_n, 0, panels * PRODUCT_PANEL * sizeof *acc);
     p.panels = rows == 1 ? panels : 1; /* one row takes four panels at a time */
     for (k = 0; k < side->k; k += n) {
-        n = moe_min (step ? step : MOE_CHUNK, side->k - k);
+        n = host_min (step ? step : MOE_CHUNK, side->k - k);
         gather (j, b, side, k, n, wide);
         p.n = n;
         for (i = 0; i < panels; i += p.panels)
             for (r = 0; r < rows; r += p.rows) {
-                p.rows = moe_min (PRODUCT_ROWS, rows - r);
+                p.rows = host_min (PRODUCT_ROWS, rows - r);
                 p.x = wide + r * MOE_MAX_STEP;
                 p.w = side->w + ((b->expert * side->panels + panel + i) * side->k + k)
                                 * PRODUCT_PANEL * elem;
@@ -104,12 +104,12 @@ static void multiply (const struct job *j, const struct moe_block *b, const stru
 static const struct moe_block *item_of (const struct job *j, size_t item, size_t panels,
                                         size_t *ret_panel, size_t *ret_panels)
 {
-    size_t width = j->s->tile_n / PRODUCT_PANEL, tiles = moe_div_up (panels, width);
+    size_t width = j->s->tile_n / PRODUCT_PANEL, tiles = host_div_up (panels, width);
     size_t block = j->s->columns_first ? item / tiles : item % j->n_blocks;
     size_t tile = j->s->columns_first ? item % tiles : item / j->n_blocks;
 
     *ret_panel = tile * width;
-    *ret_panels = moe_min (width, panels - *ret_panel);
+    *ret_panels = host_min (width, panels - *ret_panel);
     return &j->blocks[block];
 }
 
@@ -204,7 +204,7 @@ static void combine_token (const struct job *j, size_t token)
 static void run_combine (void *arg, size_t thread, size_t task)
 {
     const struct job *j = arg;
-    size_t token, end = moe_min (j->s->m, (task + 1) * COMBINE_TOKENS);
+    size_t token, end = host_min (j->s->m, (task + 1) * COMBINE_TOKENS);
 
     (void)thread;
     for (token = task * COMBINE_TOKENS; token < end; token++)
@@ -246,9 +246,9 @@ int moe_run (struct dt_backend_ctx *ctx, const struct dt_backend_call *call,
                             (struct moe_block *)(j.workspace + s.blocks), &j.n_blocks, err)) < 0)
             return r;
         width = s.tile_n / PRODUCT_PANEL;
-        host_pool_run (ctx->pool, run_up, &j, j.n_blocks * moe_div_up (s.up_panels, width));
-        host_pool_run (ctx->pool, run_down, &j, j.n_blocks * moe_div_up (s.down_panels, width));
-        host_pool_run (ctx->pool, run_combine, &j, moe_div_up (s.m, COMBINE_TOKENS));
+        host_pool_run (ctx->pool, run_up, &j, j.n_blocks * host_div_up (s.up_panels, width));
+        host_pool_run (ctx->pool, run_down, &j, j.n_blocks * host_div_up (s.down_panels, width));
+        host_pool_run (ctx->pool, run_combine, &j, host_div_up (s.m, COMBINE_TOKENS));
     }
     ctx->elapsed_ns = host_now_ns () - begin;
     return 0;

@@ -45,8 +45,8 @@ static void take_facts (struct moe_shape *s, const struct dt_backend_call *call)
     s->intermediate = (size_t)call->fact[MOE_INTERMEDIATE];
     s->bf16 = (int)call->fact[MOE_BF16];
     s->output_bf16 = (int)call->fact[MOE_OUTPUT_BF16];
-    s->up_panels = moe_div_up (s->intermediate, PRODUCT_PANEL);
-    s->down_panels = moe_div_up (s->hidden, PRODUCT_PANEL);
+    s->up_panels = host_div_up (s->intermediate, PRODUCT_PANEL);
+    s->down_panels = host_div_up (s->hidden, PRODUCT_PANEL);
 }
 
 /* Parameters cut to the call.  Only the free ones may follow the number of pairs. */
@@ -58,8 +58,8 @@ static void take_params (struct moe_shape *s, const struct dt_backend_call *call
     s->up_step = step < s->hidden ? step : 0;
     s->down_step = step < s->intermediate ? step : 0;
     s->pairwise = call->param[MOE_COMBINE].one == MOE_PAIRS && s->top_k > 2;
-    s->block_m = moe_min ((size_t)call->param[MOE_BLOCK_M].one, s->m);
-    s->tile_n = moe_min ((size_t)call->param[MOE_TILE_N].one, widest * PRODUCT_PANEL);
+    s->block_m = host_min ((size_t)call->param[MOE_BLOCK_M].one, s->m);
+    s->tile_n = host_min ((size_t)call->param[MOE_TILE_N].one, widest * PRODUCT_PANEL);
     s->columns_first = (int)call->param[MOE_ORDER].one && s->tile_n < widest * PRODUCT_PANEL;
 }
 
@@ -76,8 +76,9 @@ static void lay_out (struct moe_shape *s, size_t units)
     s->gate = host_place (&at, up, elem);
     s->up = host_place (&at, up, elem);
     s->down = host_place (&at, down, elem);
-    s->operand_bytes = at;
-    s->output_bytes = host_mul (host_mul (s->m, s->hidden), s->output_bf16 ? 2 : 4);
+    s->size.operand_bytes = at;
+    s->size.row_bytes = s->hidden * (s->output_bf16 ? 2 : 4);
+    s->size.output_bytes = host_mul (s->m, s->size.row_bytes);
 
     /* Sums of a block's gate and up, or of its output; and some k of its rows. */
     s->scratch_bytes = host_align (s->block_m * (s->tile_n + MOE_MAX_STEP) * sizeof (float));
@@ -87,24 +88,21 @@ static void lay_out (struct moe_shape *s, size_t units)
     s->h = host_place (&at, host_mul (s->n_pairs, s->up_panels * PRODUCT_PANEL), sizeof (float));
     s->y = host_place (&at, host_mul (s->n_pairs, s->down_panels * PRODUCT_PANEL), sizeof (float));
     s->scratches = host_place (&at, units, s->scratch_bytes);
-    s->workspace_bytes = s->n_pairs ? at : 0;
+    s->size.workspace_bytes = s->n_pairs ? at : 0;
 }
 
 static void digest_launch (struct moe_shape *s, const struct dt_backend_call *call)
 {
-    size_t i;
-
-    for (i = 0; i < MOE_N_FACTS; i++)
-        host_mix (s->launch, (uint64_t)call->fact[i]);
-    host_mix (s->launch, s->m);
+    host_mix_facts (s->size.launch, call);
+    host_mix (s->size.launch, s->m);
     if (s->m == 0)
         return; /* nothing is started, whatever the parameters */
-    host_mix (s->launch, s->up_step);
-    host_mix (s->launch, s->down_step);
-    host_mix (s->launch, (uint64_t)s->pairwise);
-    host_mix (s->launch, s->block_m);
-    host_mix (s->launch, s->tile_n);
-    host_mix (s->launch, (uint64_t)s->columns_first);
+    host_mix (s->size.launch, s->up_step);
+    host_mix (s->size.launch, s->down_step);
+    host_mix (s->size.launch, (uint64_t)s->pairwise);
+    host_mix (s->size.launch, s->block_m);
+    host_mix (s->size.launch, s->tile_n);
+    host_mix (s->size.launch, (uint64_t)s->columns_first);
 }
 
 int moe_shape_init (struct moe_shape *ret, const struct dt_backend_call *call, size_t units,
@@ -120,9 +118,8 @@ int moe_shape_init (struct moe_shape *ret, const struct dt_backend_call *call, s
         return r;
     take_params (&s, call);
     lay_out (&s, units);
-    if (s.operand_bytes > PTRDIFF_MAX || s.output_bytes > PTRDIFF_MAX
-        || s.workspace_bytes > PTRDIFF_MAX)
-        return host_refuse (call, err, -EINVAL, "its size overflows");
+    if ((r = host_check_size (call, &s.size, err)) < 0)
+        return r;
     digest_launch (&s, call);
     *ret = s;
     return 0;
@@ -160,7 +157,7 @@ int moe_align (const struct moe_shape *s, const int32_t *id, int32_t *pairs,
 
         for (; first < end; first += blocks[n++].n)
             blocks[n] = (struct moe_block){ .expert = (uint32_t)e, .first = first,
-                                            .n = (uint32_t)moe_min (s->block_m, end - first) };
+                                            .n = (uint32_t)host_min (s->block_m, end - first) };
         count[e] = at;
         at = end;
     }

@@ -1,8 +1,6 @@
 /* The family's schema, and its entries. */
 #include "kernels/rowwise/host/rowwise.h"
 
-#define ARRAY_SIZE(a) (sizeof (a) / sizeof *(a))
-
 static const struct dt_backend_fact facts[ROW_N_FACTS] = {
     [ROW_OP] = { "op", "0: norm, 1: log-softmax, 2: sample", ROW_NORM, ROW_SAMPLE },
     [ROW_COLUMNS] = { "columns", "elements", 8, 1 << 20 },
@@ -27,50 +25,20 @@ static const struct dt_backend_param params[ROW_N_PARAMS] = {
         "free: threads share out whole lanes, and one tree adds them whoever computed them" },
 };
 
-static const struct dt_backend_family family = {
-    .name = "rowwise",
-    .facts = facts, .n_facts = ARRAY_SIZE (facts),
-    .request_fields = fields, .n_request_fields = ARRAY_SIZE (fields),
-    .params = params, .n_params = ARRAY_SIZE (params),
-};
+static const struct dt_backend_family family = HOST_FAMILY ("rowwise");
 
 static int plan (struct dt_backend_ctx *ctx, const struct dt_backend_call *call,
-                 struct dt_backend_plan *ret, struct dt_backend_error *err)
+                 struct host_size *ret, struct dt_backend_error *err)
 {
     struct row_shape s;
-    int r;
+    int r = row_shape_init (&s, call, err);
 
     (void)ctx;
-    if ((r = row_shape_init (&s, call, err)) < 0)
-        return r;
-    *ret = (struct dt_backend_plan){
-        .operand_bytes = s.operand_bytes,
-        .output_bytes = s.output_bytes,
-        .workspace_bytes = s.workspace_bytes,
-        .launch = { s.launch[0], s.launch[1] },
-    };
-    return 0;
-}
-
-static int rows_of (struct dt_backend_ctx *ctx, const struct dt_backend_call *call,
-                    struct dt_backend_row *ret, struct dt_backend_error *err)
-{
-    struct row_shape s;
-    size_t i, at = 0;
-    int r;
-
-    (void)ctx;
-    if ((r = row_shape_init (&s, call, err)) < 0)
-        return r;
-    for (i = 0; i < s.n_requests; i++) {
-        size_t length = (size_t)call->request[i * ROW_N_FIELDS + ROW_TOKENS] * s.row_bytes;
-
-        ret[i] = (struct dt_backend_row){ .offset = at, .length = length };
-        at += length;
-    }
-    return 0;
+    if (r == 0)
+        *ret = s.size;
+    return r;
 }
 
 const struct host_family host_rowwise = {
-    .family = &family, .plan = plan, .fill = row_fill, .run = row_run, .rows = rows_of,
+    .family = &family, .plan = plan, .fill = row_fill, .run = row_run,
 };

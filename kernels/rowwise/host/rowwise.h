@@ -44,10 +44,9 @@ struct row_shape {
     int bf16, output_bf16;
     size_t block, group, workers;  /* group: rows that a task takes */
     size_t n_requests, n_rows;
-    size_t start, seed, position, weight, x, operand_bytes;
-    size_t row_bytes, output_bytes;
-    size_t best, max, sum, workspace_bytes;
-    uint64_t launch[2];
+    size_t start, seed, position, weight, x;
+    size_t best, max, sum;
+    struct host_size size;
 };
 
 /* Check a call and find its sizes.  Errors as `plan` of the interface. */

@@ -59,7 +59,7 @@ static void put_sample (const struct job *j, size_t row, const struct row_best *
 
     if (best->token >= 0)
         y.log_prob = logit_at (j, row, (size_t)best->token) - max - log_sum;
-    memcpy (j->output + row * j->s->row_bytes, &y, sizeof y);
+    memcpy (j->output + row * j->s->size.row_bytes, &y, sizeof y);
 }
 
 /* Write the outputs of worker's part of a row, given its shards' maxima and sums. */
@@ -67,7 +67,7 @@ static void finish (const struct job *j, size_t row, size_t worker, size_t worke
                     const float *max, const float *sum, const struct row_best *best)
 {
     const struct row_shape *s = j->s;
-    char *out = j->output + row * s->row_bytes;
+    char *out = j->output + row * s->size.row_bytes;
     float largest, log_sum;
     size_t shard;
 
@@ -271,7 +271,7 @@ int row_run (struct dt_backend_ctx *ctx, const struct dt_backend_call *call,
 
     if ((r = row_shape_init (&s, call, err)) < 0)
         return r;
-    if (s.n_rows && (!operands || !output || (s.workspace_bytes && !workspace)))
+    if (s.n_rows && (!operands || !output || (s.size.workspace_bytes && !workspace)))
         return host_fail (err, -EINVAL, "rowwise: run of %zu requests without a buffer",
                           s.n_requests);
     j = (struct job){

@@ -47,30 +47,27 @@ static void lay_out (struct row_shape *s)
     s->position = host_place (&at, s->op == ROW_SAMPLE ? s->n_rows : 0, sizeof (uint64_t));
     s->weight = host_place (&at, s->op == ROW_NORM ? s->columns : 0, elem);
     s->x = host_place (&at, host_mul (host_mul (s->shards, s->n_rows), s->width + ROW_PAD), elem);
-    s->operand_bytes = at;
-    s->row_bytes = s->op == ROW_SAMPLE ? sizeof (struct row_sample)
+    s->size.operand_bytes = at;
+    s->size.row_bytes = s->op == ROW_SAMPLE ? sizeof (struct row_sample)
                                        : s->columns * (s->output_bf16 ? 2 : 4);
-    s->output_bytes = host_mul (s->n_rows, s->row_bytes);
+    s->size.output_bytes = host_mul (s->n_rows, s->size.row_bytes);
     at = 0;
     s->best = host_place (&at, host_mul (s->n_rows, s->workers), sizeof (struct row_best));
     s->max = host_place (&at, host_mul (s->n_rows, s->shards * s->workers), sizeof (float));
     s->sum = host_place (&at, host_mul (s->n_rows, s->shards * s->block), sizeof (float));
-    s->workspace_bytes = s->workers > 1 && s->n_rows ? at : 0;
+    s->size.workspace_bytes = s->workers > 1 && s->n_rows ? at : 0;
 }
 
 /* What the call starts: a task takes no more rows than there are. */
 static void digest_launch (struct row_shape *s, const struct dt_backend_call *call)
 {
-    size_t i;
-
-    for (i = 0; i < ROW_N_FACTS; i++)
-        host_mix (s->launch, (uint64_t)call->fact[i]);
-    host_mix (s->launch, s->n_rows);
+    host_mix_facts (s->size.launch, call);
+    host_mix (s->size.launch, s->n_rows);
     if (s->n_rows == 0)
         return;
-    host_mix (s->launch, s->block);
-    host_mix (s->launch, s->group);
-    host_mix (s->launch, s->workers);
+    host_mix (s->size.launch, s->block);
+    host_mix (s->size.launch, s->group);
+    host_mix (s->size.launch, s->workers);
 }
 
 int row_shape_init (struct row_shape *ret, const struct dt_backend_call *call,
@@ -99,9 +96,8 @@ int row_shape_init (struct row_shape *ret, const struct dt_backend_call *call,
         s.block = s.block == 64 ? 128 : s.block / 2;
     s.group = s.group < s.n_rows ? s.group : s.n_rows;
     lay_out (&s);
-    if (s.operand_bytes > PTRDIFF_MAX || s.output_bytes > PTRDIFF_MAX
-        || s.workspace_bytes > PTRDIFF_MAX)
-        return host_refuse (call, err, -EINVAL, "its size overflows");
+    if ((r = host_check_size (call, &s.size, err)) < 0)
+        return r;
     digest_launch (&s, call);
     *ret = s;
     return 0;
