@@ -75,19 +75,56 @@ static const char *assignment_text (const struct dt_solution *s, size_t i, struc
     return text_of (b);
 }
 
-static const char *role (const struct dt_solution_point *p)
+static void count_verdicts (const struct dt_solution *s, uint64_t count[4])
 {
-    if (!p->is_free)
-        return "binding";
-    return p->by_claim ? "free by claim" : "free provisional";
+    memset (count, 0, 4 * sizeof *count);
+    for (size_t i = 0; i < s->n_assignments; i++)
+        count[s->verdict[i]]++;
 }
 
-static void print_points (const struct dt_solution *s)
+static uint64_t count_legal (const struct dt_solution *s)
+{
+    uint64_t n[4];
+
+    count_verdicts (s, n);
+    return s->n_assignments - n[DT_ILLEGAL];
+}
+
+/* As tables and JSON say it. */
+static const struct {
+    const char *text, *word;
+} roles[] = {
+    [DT_BY_BINDING] = { "binding", "binding" },
+    [DT_BY_CERTIFICATE] = { "free by certificate", "certificate" },
+    [DT_BY_CLAIM] = { "free by claim", "claim" },
+    [DT_BY_NOTHING] = { "free (no certificate yet)", "nothing" },
+};
+
+static enum dt_standing_by standing (const struct dt_solved_site *m, size_t point)
+{
+    return dt_solution_standing (&m->solution->point[point], m->certified[point],
+                                 count_legal (m->solution));
+}
+
+static void print_role (struct dt_sheet *t, const struct dt_solved_site *m, size_t point)
+{
+    uint64_t n = m->certified[point], legal = count_legal (m->solution);
+    const char *text = roles[standing (m, point)].text;
+
+    if (n && n < legal)
+        dt_sheet_cell (t, "%s (%" PRIu64 " of %" PRIu64 " assignments%s)", text, n, legal,
+                       m->solution->point[point].by_claim ? " have certificates" : "");
+    else
+        dt_sheet_cell (t, "%s", text);
+}
+
+static void print_points (const struct dt_solved_site *m)
 {
     static const struct dt_column columns[] = {
         { "FIELD", DT_LEFT }, { "ROLE", DT_LEFT }, { "BATCH", DT_LEFT },
         { "OWN", DT_LEFT },   { "WHERE", DT_CUT }, { 0 },
     };
+    const struct dt_solution *s = m->solution;
     struct dt_sheet *t = dt_sheet_new (columns);
 
     for (size_t i = 0; i < s->n_points; i++) {
@@ -95,12 +132,16 @@ static void print_points (const struct dt_solution *s)
 
         dt_sheet_row (t);
         dt_sheet_cell (t, "%s", p->field);
-        dt_sheet_cell (t, "%s", role (p));
+        print_role (t, m, i);
         dt_sheet_cell (t, "%s", p->batch ? "depends" : "-");
         dt_sheet_cell (t, "%s", p->own ? "per request" : "-");
         dt_sheet_cell (t, "%s", p->where);
     }
     dt_sheet_print (t, "Selection points");
+    if (m->unjudged) {
+        dt_print (stdout, "  Whether certificates hold is not known here: %s", m->unjudged);
+        putchar ('\n');
+    }
 }
 
 static void print_pins (const struct dt_solution *s)
@@ -153,13 +194,6 @@ static void print_knobs (const struct dt_solution *s)
     dt_buf_done (&b);
 }
 
-static void count_verdicts (const struct dt_solution *s, uint64_t count[4])
-{
-    memset (count, 0, 4 * sizeof *count);
-    for (size_t i = 0; i < s->n_assignments; i++)
-        count[s->verdict[i]]++;
-}
-
 static void print_illegal (const struct dt_solution *s, uint64_t n_illegal, int all)
 {
     struct dt_buf b = { 0 };
@@ -210,8 +244,8 @@ static void print_site (const struct dt_solved_site *m, enum dt_site_show show)
             puts ("cached");
         else
             printf ("solved in %.1f ms\n", (double)m->solve_us / 1000);
-        print_points (s);
     }
+    print_points (m);
     print_pins (s);
     print_knobs (s);
     if (show != DT_SITE_PINS)
@@ -242,8 +276,9 @@ static json_t *values_json (const struct dt_solution *s, uint8_t type, const int
     return a;
 }
 
-static json_t *points_json (const struct dt_solution *s)
+static json_t *points_json (const struct dt_solved_site *m)
 {
+    const struct dt_solution *s = m->solution;
     json_t *a = dt_json_array ();
 
     for (size_t i = 0; i < s->n_points; i++) {
@@ -252,9 +287,11 @@ static json_t *points_json (const struct dt_solution *s)
 
         dt_json_set (o, "batch", json_boolean (p->batch));
         dt_json_set (o, "by_claim", json_boolean (p->by_claim));
+        dt_json_set (o, "certified", dt_json_u64 (m->certified[i]));
         dt_json_set (o, "field", dt_json_text (p->field));
         dt_json_set (o, "free", json_boolean (p->is_free));
         dt_json_set (o, "own", json_boolean (p->own));
+        dt_json_set (o, "standing", dt_json_text (roles[standing (m, i)].word));
         dt_json_set (o, "where", dt_json_text (p->where));
         dt_json_append (a, o);
     }
@@ -347,12 +384,15 @@ static json_t *site_json (const struct dt_solved_site *m, enum dt_site_show show
                                                                (uint8_t *)m->key.bytes }));
     dt_json_set (o, "knobs", knobs_json (s));
     dt_json_set (o, "pins", pins_json (s));
-    dt_json_set (o, "points", points_json (s));
+    dt_json_set (o, "points", points_json (m));
+    dt_json_set (o, "question", dt_json_hex ((ProtobufCBinaryData){
+                                    DT_DIGEST_BYTES, (uint8_t *)m->question.bytes }));
     dt_json_set (o, "residual", dt_json_u64 (s->n_residual));
     dt_json_set (o, "simplified", dt_json_u64 (s->n_simplified));
     dt_json_set (o, "site", dt_json_text (s->site));
     dt_json_set (o, "solve_us", dt_json_u64 (m->solve_us));
     dt_json_set (o, "specialised", dt_json_u64 (s->n_specialised));
+    dt_json_set (o, "unjudged", m->unjudged ? dt_json_text (m->unjudged) : json_null ());
     return o;
 }
 

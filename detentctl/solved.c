@@ -10,10 +10,17 @@
 #include "solver/site.h"
 #include "trace/schema.h"
 
+static void done_site (struct dt_solved_site *site)
+{
+    dt_solution_free (site->solution);
+    dt_free (site->certified);
+    dt_free (site->unjudged);
+}
+
 void dt_solved_done (struct dt_solved *v)
 {
     for (size_t i = 0; i < v->n_sites; i++)
-        dt_solution_free (v->site[i].solution);
+        done_site (&v->site[i]);
     dt_free (v->site);
     dt_free (v->deployment);
     memset (v, 0, sizeof *v);
@@ -25,6 +32,14 @@ static int begin (const char *deployment, size_t n, struct dt_solved *ret, struc
     ret->deployment = dt_strdup (deployment);
     ret->site = dt_calloc (n, sizeof *ret->site);
     return ret->deployment && ret->site ? 0 : dt_err_nomem (reterr);
+}
+
+/* Ended though it is not counted yet. */
+static int drop (int r, struct dt_solved_site *site)
+{
+    if (r < 0)
+        done_site (site);
+    return r;
 }
 
 /* What was begun becomes the caller's, or nothing is left of it. */
@@ -44,10 +59,15 @@ static int solve_site (const struct dt_collected *k, size_t i,
     struct dt_source source[DT_SOURCE_MAX_FILES];
     size_t n = dt_collected_sources (k, &k->deployment->site[i], source);
     uint64_t start_ns = dt_time_raw_ns ();
-    int r = dt_site_solve (k->deployment, i, source, n, options, &ret->solution, &ret->key, reterr);
+    int r = dt_site_solve (k->deployment, i, source, n, options, &ret->solution, &ret->question,
+                           reterr);
 
     ret->solve_us = (dt_time_raw_ns () - start_ns) / 1000;
-    return r;
+    if (r < 0)
+        return r;
+    ret->key = dt_solve_cache_key (&ret->question, NULL);
+    ret->certified = dt_calloc (ret->solution->n_points, sizeof *ret->certified);
+    return drop (ret->certified ? 0 : dt_err_nomem (reterr), ret);
 }
 
 int dt_solved_here (const struct dt_collected *k, int strict, int no_free, struct dt_solved *ret,
@@ -64,22 +84,46 @@ int dt_solved_here (const struct dt_collected *k, int strict, int no_free, struc
     return end (r, &v, ret);
 }
 
+static int take_digest (const Detent__SiteSolution *m, const ProtobufCBinaryData *from,
+                        struct dt_digest *ret, struct dt_err *reterr)
+{
+    if (from->len != DT_DIGEST_BYTES)
+        return dt_err_set (reterr, -DT_ECORRUPT, "site %s: a key of %zu bytes", m->site, from->len);
+    memcpy (ret->bytes, from->data, DT_DIGEST_BYTES);
+    return 0;
+}
+
+static int take_standing (const Detent__SiteSolution *m, struct dt_solved_site *ret,
+                          struct dt_err *reterr)
+{
+    size_t n = ret->solution->n_points;
+
+    if (m->n_certified != n)
+        return dt_err_set (reterr, -DT_ECORRUPT, "site %s: certificates of %zu fields, and it has "
+                           "%zu", m->site, m->n_certified, n);
+    if (!(ret->certified = dt_calloc (n, sizeof *ret->certified))
+        || (m->unjudged && !(ret->unjudged = dt_strdup (m->unjudged))))
+        return dt_err_nomem (reterr);
+    for (size_t i = 0; i < n; i++)
+        ret->certified[i] = m->certified[i];
+    return 0;
+}
+
 static int take_site (const Detent__SiteSolution *m, struct dt_solved_site *ret,
                       struct dt_err *reterr)
 {
     struct dt_canon_value value;
     int r;
 
-    if (m->key.len != DT_DIGEST_BYTES)
-        return dt_err_set (reterr, -DT_ECORRUPT, "site %s: a key of %zu bytes", m->site,
-                           m->key.len);
+    if ((r = take_digest (m, &m->key, &ret->key, reterr)) < 0
+        || (r = take_digest (m, &m->question, &ret->question, reterr)) < 0)
+        return r;
     if ((r = dt_canon_check (m->solution.data, m->solution.len, &value, reterr)) < 0
         || (r = dt_solution_decode (value, &ret->solution, reterr)) < 0)
         return dt_err_prefix (reterr, r, "site %s", m->site);
-    memcpy (ret->key.bytes, m->key.data, DT_DIGEST_BYTES);
     ret->cached = m->cached;
     ret->solve_us = m->solve_us;
-    return 0;
+    return drop (take_standing (m, ret, reterr), ret);
 }
 
 int dt_solved_take (const char *deployment, Detent__SiteSolution *const *site, size_t n,

@@ -9,7 +9,9 @@
 
 struct dt_solved_site {
     struct dt_solution *solution;
-    struct dt_digest key;
+    struct dt_digest key, question; /* of the JIT cache; of what certificates leave as it is */
+    uint64_t *certified; /* [solution->n_points] legal assignments with a certificate that holds */
+    char *unjudged;      /* why none can be told to hold; NULL: they can */
     int cached;
     uint64_t solve_us;
 };

@@ -1,6 +1,6 @@
 /* detentd/covering.h - which assignments of a site have certificates.
  * Uses: detentd/round.h, detentd/store.h, solver/.  Used by: certifying.c, tuning.c,
- * req_coverage.c. */
+ * standing.c. */
 #ifndef DT_DETENTD_COVERING_H
 #define DT_DETENTD_COVERING_H
 

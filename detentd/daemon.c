@@ -152,6 +152,7 @@ int dt_daemon_open (const struct dt_options *options, struct dt_daemon **ret,
         || (r = dt_file_private_dir (options->runtime_dir, reterr)) < 0
         || (r = dt_place_endpoint (options->endpoint, reterr)) < 0
         || (r = dt_families_new (&d->families, reterr)) < 0
+        || (r = dt_who_new (&d->who, reterr)) < 0
         || (r = open_key (d, reterr)) < 0
         || (r = open_store (d, reterr)) < 0)
         goto fail;
@@ -228,6 +229,7 @@ struct dt_daemon *dt_daemon_close (struct dt_daemon *d)
     close_sockets (d);
     dt_store_close (d->reader);
     dt_families_free (d->families);
+    dt_who_free (d->who);
     dt_key_done (&d->key);
     dt_free (d->store_path);
     dt_free (d->events_endpoint);

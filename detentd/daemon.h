@@ -12,6 +12,7 @@
 #include "detentd/options.h"
 #include "detentd/pool.h"
 #include "detentd/store.h"
+#include "detentd/who.h"
 
 /* Belongs to the loop's thread, but for what says otherwise. */
 struct dt_daemon {
@@ -22,6 +23,7 @@ struct dt_daemon {
     struct dt_store *reader;
     struct dt_pool *writer, *crew, *tuner;  /* any thread */
     struct dt_families *families;           /* any thread */
+    struct dt_who *who;                     /* any thread */
     struct dt_key key;                      /* immutable: any thread */
     struct dt_jobs jobs;
     uint64_t started_ns; /* CLOCK_MONOTONIC */

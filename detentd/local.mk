@@ -34,12 +34,14 @@ libdtdaemon_la_SOURCES = \
 	detentd/sd.c detentd/sd.h \
 	detentd/show.c detentd/show.h \
 	detentd/solving.c detentd/solving.h \
+	detentd/standing.c detentd/standing.h \
 	detentd/store.c detentd/store.h detentd/store_sql.h \
 	detentd/store_certificate.c \
 	detentd/store_commit.c \
 	detentd/store_content.c \
 	detentd/store_job.c \
 	detentd/tuning.c detentd/tuning.h \
+	detentd/who.c detentd/who.h \
 	detentd/worker.c detentd/worker.h
 nodist_libdtdaemon_la_SOURCES = schema/migrations.c
 libdtdaemon_la_CPPFLAGS = $(AM_CPPFLAGS) -DDT_BACKEND_DIR='"$(pkglibdir)"' \

@@ -8,8 +8,7 @@
 #include "base/mem.h"
 #include "detentd/covering.h"
 #include "detentd/dispatch.h"
-#include "detentd/solving.h"
-#include "detentd/worker.h"
+#include "detentd/standing.h"
 #include "trace/dtrace.h"
 
 struct coverage {
@@ -17,8 +16,7 @@ struct coverage {
     struct dt_store *s;
     struct dt_solving *v;
     Detent__CoverageReply *reply;
-    struct dt_worker *worker;
-    Detent__WorkerReply *opened; /* NULL: certificates cannot be judged here */
+    const Detent__WorkerIdentity *who; /* NULL: certificates cannot be judged here */
     void **fields, **untried, **outside;
     size_t n_fields, n_untried, n_outside;
     struct dt_digest *trace; /* of the deployment */
@@ -30,78 +28,7 @@ static struct dt_arena *arena (struct coverage *c)
     return &c->a->arena;
 }
 
-/* --- who computes here ---------------------------------------------------------------- */
-
-/* Open the backend as a job would, to learn its identity.  Without one, certificates
- * cannot be told to hold: that is said, and no failure. */
-static int open_backend (struct coverage *c, struct dt_err *why, struct dt_err *reterr)
-{
-    Detent__WorkerRequest rq = DETENT__WORKER_REQUEST__INIT;
-    Detent__WorkerOpen open = DETENT__WORKER_OPEN__INIT;
-    const struct dt_options *o = c->a->d->options;
-    int r;
-
-    if (!(open.backend = dt_arena_strf (arena (c), "%s/detent-backend-%s.so", o->backend_dir,
-                                        c->v->deployment->backend)))
-        return dt_err_nomem (reterr);
-    open.units = dt_covering_units (c->v->deployment);
-    open.has_untimed = open.untimed = 1;
-    rq.body_case = DETENT__WORKER_REQUEST__BODY_OPEN;
-    rq.open = &open;
-    if ((r = dt_worker_new (o->profiler, &c->worker, why)) == 0)
-        r = dt_worker_call (c->worker, &rq, open.backend, &c->opened, why);
-    if (r < 0)
-        c->opened = NULL;
-    if (r < 0 && !(c->reply->unknown = dt_arena_strf (arena (c), "%s", why->text)))
-        return dt_err_nomem (reterr);
-    return 0;
-}
-
 /* --- fields ------------------------------------------------------------------------------ */
-
-/* Of the legal assignments, those with a certificate that holds for the field. */
-static int count_certified (struct coverage *c, const char *field, const struct dt_digest *key,
-                            size_t n, size_t *ret, struct dt_err *reterr)
-{
-    struct dt_digest certificate;
-    int r;
-
-    *ret = 0;
-    for (size_t i = 0; i < n; i++) {
-        if ((r = dt_store_certified (c->s, &key[i], field, &certificate, reterr)) < 0)
-            return r;
-        *ret += r != 0;
-    }
-    return 0;
-}
-
-/* Keys of the legal assignments; of one that cannot be certified a key of zeros. */
-static int keys_of (struct coverage *c, size_t site, struct dt_digest **ret, size_t *ret_n,
-                    struct dt_err *reterr)
-{
-    const struct dt_solution *s = c->v->site[site].solution;
-    struct dt_arena a = { 0 };
-    int r = 0;
-
-    *ret_n = 0;
-    if (!(*ret = dt_arena_array (arena (c), s->n_assignments, sizeof **ret)))
-        return dt_err_nomem (reterr);
-    for (size_t i = 0; r == 0 && i < s->n_assignments; i++) {
-        if (s->verdict[i] == DT_ILLEGAL)
-            continue;
-        if (c->opened) {
-            struct dt_covering cover = dt_covering_of (&c->v->deployment->site[site], s,
-                                                       c->opened->identity);
-
-            r = dt_covering_key (&cover, i, &a, *ret + *ret_n, NULL, NULL, reterr);
-        }
-        if (r == -DT_EUNSUPPORTED || r == -DT_EREFUSED)
-            r = 0;
-        ++*ret_n;
-    }
-    dt_arena_done (&a);
-    return r;
-}
 
 static const char *claim_of (const struct coverage *c, const struct dt_solution *s,
                              const char *field)
@@ -115,7 +42,7 @@ static const char *claim_of (const struct coverage *c, const struct dt_solution 
 }
 
 static int add_field (struct coverage *c, const struct dt_solution *s,
-                      const struct dt_solution_point *p, size_t certified, size_t legal,
+                      const struct dt_solution_point *p, uint64_t certified, uint64_t legal,
                       struct dt_err *reterr)
 {
     Detent__CoveredField *m = dt_arena_alloc (arena (c), sizeof *m);
@@ -128,45 +55,51 @@ static int add_field (struct coverage *c, const struct dt_solution *s,
     m->family = (char *)s->family;
     m->site = (char *)s->site;
     m->field = (char *)p->field;
-    snprintf (count, sizeof count, "%zu of %zu assignments", certified, legal);
-    if (!p->is_free) {
+    snprintf (count, sizeof count, "%" PRIu64 " of %" PRIu64 " assignments", certified, legal);
+    switch (dt_solution_standing (p, certified, legal)) {
+    case DT_BY_BINDING:
         m->by = (char *)(p->batch ? "pinned" : "invariant");
         m->why = (char *)(p->batch ? "cut from the batch by the site's pins"
                                    : "no input of the batch reaches it");
-    } else if (certified && (certified == legal || !p->by_claim)) {
+        break;
+    case DT_BY_CERTIFICATE:
         m->by = (char *)"certificate";
         m->why = dt_arena_strf (arena (c), "%s", count);
-    } else if (p->by_claim) {
+        break;
+    case DT_BY_CLAIM:
         m->by = (char *)"claim";
         m->why = dt_arena_strf (arena (c), "%s%s%s%s", claim ? claim : "", certified ? "; " : "",
                                 certified ? count : "", certified ? " have certificates" : "");
-    } else {
+        break;
+    case DT_BY_NOTHING:
         m->by = (char *)"nothing";
         m->why = (char *)"neither certificate nor claim";
+        break;
     }
     if (!m->why || dt_ask_push (c->a, &c->fields, &c->n_fields, m) < 0)
         return dt_err_nomem (reterr);
     return 0;
 }
 
+static uint64_t count_legal (const struct dt_solution *s)
+{
+    uint64_t n = 0;
+
+    for (size_t i = 0; i < s->n_assignments; i++)
+        n += s->verdict[i] != DT_ILLEGAL;
+    return n;
+}
+
 static int add_fields (struct coverage *c, size_t site, struct dt_err *reterr)
 {
     const struct dt_solution *s = c->v->site[site].solution;
-    struct dt_digest *key;
-    size_t n, certified;
-    int r;
+    uint64_t *certified, legal = count_legal (s);
+    int r = dt_standing_count (c->s, &c->v->deployment->site[site], s, c->who, arena (c),
+                               &certified, reterr);
 
-    if ((r = keys_of (c, site, &key, &n, reterr)) < 0)
-        return r;
-    for (size_t k = 0; k < s->n_points; k++) {
-        certified = 0;
-        if (s->point[k].is_free
-            && (r = count_certified (c, s->point[k].field, key, n, &certified, reterr)) < 0)
-            return r;
-        if ((r = add_field (c, s, &s->point[k], certified, n, reterr)) < 0)
-            return r;
-    }
-    return 0;
+    for (size_t k = 0; r == 0 && k < s->n_points; k++)
+        r = add_field (c, s, &s->point[k], certified[k], legal, reterr);
+    return r;
 }
 
 /* --- traffic ------------------------------------------------------------------------------- */
@@ -417,11 +350,13 @@ static int tell_traffic (struct coverage *c, struct dt_err *reterr)
 static int tell (struct coverage *c, struct dt_err *reterr)
 {
     const struct dt_deployment *d = c->v->deployment;
-    struct dt_err why = { "" };
+    const char *unknown;
     int r;
 
-    if ((r = open_backend (c, &why, reterr)) < 0)
+    if ((r = dt_who_get (c->a->d->who, c->a->d->options, d->backend, dt_covering_units (d), 1,
+                         arena (c), &c->who, &unknown, reterr)) < 0)
         return r;
+    c->reply->unknown = (char *)unknown;
     for (size_t i = 0; i < d->n_sites; i++)
         if ((r = add_fields (c, i, reterr)) < 0)
             return r;
@@ -443,9 +378,6 @@ static int coverage (struct dt_ask *a, struct dt_store *s, struct dt_err *reterr
     c.reply->deployment = (char *)name;
     if ((r = dt_solving_load (c.v, s, name, reterr)) == 0)
         r = tell (&c, reterr);
-    if (c.opened)
-        detent__worker_reply__free_unpacked (c.opened, NULL);
-    dt_worker_free (c.worker);
     dt_free (c.trace);
     c.reply->field = (Detent__CoveredField **)c.fields;
     c.reply->n_field = c.n_fields;

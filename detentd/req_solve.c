@@ -4,20 +4,32 @@
 #include "base/time.h"
 #include "detentd/dispatch.h"
 #include "detentd/publish.h"
-#include "detentd/solving.h"
+#include "detentd/standing.h"
 #include "proto/wire.h"
 #include "trace/schema.h"
 
-/* From the JIT cache.  A damaged entry is a miss, with a warning. */
-static int cached (struct dt_ask *a, struct dt_store *s, struct dt_solved_site *site)
+/* A solution from the store.  A damaged one is a miss, with a warning. */
+static int stored (struct dt_ask *a, struct dt_store *s, struct dt_solved_site *site)
 {
     struct dt_err err = { "" };
     int r = dt_solving_stored (site, s, &err);
 
     if (r < 0 && r != -DT_ENOTFOUND)
         dt_err_set (&a->warning, r, "solved again: %s", err.text);
-    atomic_fetch_add (r == 0 ? &a->d->cache_hits : &a->d->cache_misses, 1);
     return r == 0;
+}
+
+static int is_hit (const struct dt_solved_site *site)
+{
+    return site->cached && site->standing.cached;
+}
+
+static int find_standing (struct dt_ask *a, struct dt_store *s, struct dt_solving *v, size_t i,
+                          struct dt_err *reterr)
+{
+    struct dt_standing_who who = { .table = a->d->who, .options = a->d->options };
+
+    return dt_standing_find (v, i, s, &who, &a->warning, reterr);
 }
 
 static int encode (struct dt_solved_site *site, struct dt_err *reterr)
@@ -36,7 +48,8 @@ static int encode (struct dt_solved_site *site, struct dt_err *reterr)
                         : dt_err_set (reterr, r, "the solution is too large to store");
 }
 
-static int solve_site (struct dt_ask *a, struct dt_store *s, struct dt_solving *v,
+/* What the site's question has for an answer, from the store or found now. */
+static int answer (struct dt_ask *a, struct dt_store *s, struct dt_solving *v,
                        const struct dt_schema_of *schema, size_t i, struct dt_err *reterr)
 {
     const Detent__SolveRequest *rq = a->rq->solve;
@@ -52,7 +65,7 @@ static int solve_site (struct dt_ask *a, struct dt_store *s, struct dt_solving *
     if ((r = dt_site_key (v->deployment, i, v->source, v->n_sources, &options, &site->key,
                           reterr)) < 0)
         return r;
-    if (cached (a, s, site))
+    if (stored (a, s, site))
         return 0;
     start = dt_time_mono_ns ();
     if ((r = dt_site_solve (v->deployment, i, v->source, v->n_sources, &options, &site->solution,
@@ -62,7 +75,22 @@ static int solve_site (struct dt_ask *a, struct dt_store *s, struct dt_solving *
     return encode (site, reterr);
 }
 
-/* In a transaction: the solutions that are new, and the deployment as solved. */
+/* A hit of the JIT cache is one of its whole key: the answer, and what certificates in
+ * force make of its points. */
+static int solve_site (struct dt_ask *a, struct dt_store *s, struct dt_solving *v,
+                       const struct dt_schema_of *schema, size_t i, struct dt_err *reterr)
+{
+    struct dt_solved_site *site = &v->site[i];
+    int r;
+
+    if ((r = answer (a, s, v, schema, i, reterr)) < 0
+        || (r = find_standing (a, s, v, i, reterr)) < 0)
+        return r;
+    atomic_fetch_add (is_hit (site) ? &a->d->cache_hits : &a->d->cache_misses, 1);
+    return 0;
+}
+
+/* In a transaction: what the cache lacks, and the deployment as solved. */
 static int put (struct dt_store *s, void *ctx, struct dt_err *reterr)
 {
     struct dt_solving *v = ctx;
@@ -89,6 +117,11 @@ static int put (struct dt_store *s, void *ctx, struct dt_err *reterr)
             && (r = dt_store_solution_put (s, &v->site[i].key, v->site[i].data.data,
                                            v->site[i].data.len, v->site[i].solve_us, reterr)) < 0)
             return r;
+        if (!v->site[i].standing.cached
+            && (r = dt_store_standing_put (s, &v->site[i].standing.key, &v->site[i].key,
+                                           v->site[i].standing.data.data,
+                                           v->site[i].standing.data.len, reterr)) < 0)
+            return r;
     }
     return dt_store_deployment_put (s, d->name, &file, source, v->n_sources, site, d->n_sites,
                                     reterr);
@@ -113,8 +146,12 @@ static int describe (struct dt_arena *arena, const struct dt_solving *v,
         detent__site_solution__init (list[i] = &m[i]);
         m[i].family = (char *)site->solution->family;
         m[i].site = (char *)site->solution->site;
-        m[i].key = (ProtobufCBinaryData){ DT_DIGEST_BYTES, (uint8_t *)site->key.bytes };
-        m[i].cached = site->cached;
+        m[i].key = (ProtobufCBinaryData){ DT_DIGEST_BYTES, (uint8_t *)site->standing.key.bytes };
+        m[i].question = (ProtobufCBinaryData){ DT_DIGEST_BYTES, (uint8_t *)site->key.bytes };
+        m[i].certified = site->standing.certified;
+        m[i].n_certified = site->solution->n_points;
+        m[i].unjudged = (char *)site->standing.unjudged;
+        m[i].cached = is_hit (site);
         m[i].solve_us = site->solve_us;
         m[i].solution = (ProtobufCBinaryData){ site->data.len, site->data.data };
         bytes += site->data.len;
@@ -146,6 +183,17 @@ static int reply_solve (struct dt_ask *a, struct dt_solving *v, struct dt_err *r
     return 0;
 }
 
+/* Everything was there, and the store holds the same deployment: there is nothing to
+ * write, and nothing to wait for. */
+static int is_known (const struct dt_solving *v, struct dt_store *s, struct dt_err *reterr)
+{
+    size_t i;
+
+    for (i = 0; i < v->deployment->n_sites && is_hit (&v->site[i]); i++)
+        ;
+    return i < v->deployment->n_sites ? 0 : dt_solving_is_stored (v, s, reterr);
+}
+
 static int solve (struct dt_ask *a, struct dt_store *s, struct dt_err *reterr)
 {
     struct dt_solving *v = dt_ask_solving (a);
@@ -166,6 +214,8 @@ static int solve (struct dt_ask *a, struct dt_store *s, struct dt_err *reterr)
         return r;
     if ((r = reply_solve (a, v, reterr)) < 0) /* what no reply can tell is not stored */
         return r;
+    if ((r = is_known (v, s, reterr)) != 0)
+        return r < 0 ? r : 0;
     return dt_pool_transact (a->d->writer, put, v, reterr);
 }
 
@@ -196,8 +246,12 @@ static int pins (struct dt_ask *a, struct dt_store *s, struct dt_err *reterr)
         return dt_err_nomem (reterr);
     detent__pins_reply__init (reply);
     reply->deployment = a->rq->pins->deployment;
-    if ((r = dt_solving_load (v, s, reply->deployment, reterr)) < 0
-        || (r = describe (&a->arena, v, &reply->site, &reply->n_site, reterr)) < 0)
+    if ((r = dt_solving_load (v, s, reply->deployment, reterr)) < 0)
+        return r;
+    for (size_t i = 0; i < v->deployment->n_sites; i++)
+        if ((r = find_standing (a, s, v, i, reterr)) < 0)
+            return r;
+    if ((r = describe (&a->arena, v, &reply->site, &reply->n_site, reterr)) < 0)
         return r;
     a->reply.body_case = DETENT__REPLY__BODY_PINS;
     a->reply.pins = reply;

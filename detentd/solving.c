@@ -14,6 +14,7 @@ void dt_solving_done (struct dt_solving *v)
     for (size_t i = 0; v->site && i < v->deployment->n_sites; i++) {
         dt_solution_free (v->site[i].solution);
         dt_buf_done (&v->site[i].data);
+        dt_buf_done (&v->site[i].standing.data);
     }
     dt_deployment_free (v->deployment);
     dt_arena_done (&v->arena);
@@ -196,6 +197,62 @@ int dt_solving_load (struct dt_solving *v, struct dt_store *s, const char *name,
     if (!(v->source = dt_arena_array (&v->arena, DT_SOURCE_MAX_FILES, sizeof *v->source)))
         return dt_err_nomem (reterr);
     return dt_store_read (s, load, &l, reterr);
+}
+
+struct comparing {
+    const struct dt_solving *v;
+    size_t n_sources, n_sites; /* rows that are as here */
+};
+
+static int compare_source (void *ctx, const struct dt_source_row *row)
+{
+    struct comparing *c = ctx;
+    const struct dt_solving *v = c->v;
+
+    for (size_t i = 0; i < v->n_sources; i++)
+        if (strcmp (v->source[i].name, row->name) == 0) {
+            struct dt_digest is = dt_digest_of ("source", v->source[i].text, v->source[i].len);
+
+            c->n_sources += dt_digest_equal (&is, &row->digest) != 0;
+            return 0;
+        }
+    c->n_sources = SIZE_MAX / 2; /* one that is not here */
+    return 0;
+}
+
+static int compare_site (void *ctx, const struct dt_site_row *row)
+{
+    struct comparing *c = ctx;
+    int64_t i = dt_deployment_find (c->v->deployment, row->family, row->site);
+
+    c->n_sites += i < 0 || !dt_digest_equal (&c->v->site[i].key, &row->key) ? SIZE_MAX / 2 : 1;
+    return 0;
+}
+
+static int compare (struct dt_store *s, void *ctx, struct dt_err *reterr)
+{
+    struct comparing *c = ctx;
+    const struct dt_solving *v = c->v;
+    struct dt_digest file, is = dt_digest_of ("deployment", v->file, v->n_file);
+    int r;
+
+    if ((r = dt_store_deployment_get (s, v->deployment->name, &file, reterr)) < 0)
+        return r;
+    if (!dt_digest_equal (&file, &is))
+        return -DT_ENOTFOUND;
+    if ((r = dt_store_sources (s, v->deployment->name, compare_source, c, reterr)) < 0)
+        return r;
+    return dt_store_sites (s, v->deployment->name, compare_site, c, reterr);
+}
+
+int dt_solving_is_stored (const struct dt_solving *v, struct dt_store *s, struct dt_err *reterr)
+{
+    struct comparing c = { .v = v };
+    int r = dt_store_read (s, compare, &c, reterr);
+
+    if (r == -DT_ENOTFOUND)
+        return 0;
+    return r < 0 ? r : c.n_sources == v->n_sources && c.n_sites == v->deployment->n_sites;
 }
 
 int dt_solving_program (const struct dt_solving *v, const struct dt_site *site,

@@ -1,5 +1,5 @@
 /* detentd/solving.h - a deployment that travelled by content, with its programs.
- * Uses: solver/, detentd/store.h.  Used by: req_solve.c, tuning.c. */
+ * Uses: solver/, detentd/store.h.  Used by: req_solve.c, standing.c, tuning.c. */
 #ifndef DT_DETENTD_SOLVING_H
 #define DT_DETENTD_SOLVING_H
 
@@ -9,12 +9,22 @@
 #include "solver/site.h"
 #include "solver/solve.h"
 
+/* What stands behind a solution's points: see standing.h. */
+struct dt_standing {
+    struct dt_digest key;   /* of the JIT cache */
+    uint64_t *certified;    /* [n_points] legal assignments with a certificate that holds */
+    const char *unjudged;   /* why none can be told to hold here; NULL: they can */
+    int cached;
+    struct dt_buf data;     /* unless cached: its bytes */
+};
+
 struct dt_solved_site {
-    struct dt_digest key;
+    struct dt_digest key; /* of the question (dt_solve_digest) */
     struct dt_solution *solution;
     int cached;
     uint64_t solve_us;
     struct dt_buf data; /* the solution's bytes */
+    struct dt_standing standing; /* in solves and pins */
 };
 
 /* Zero-initialise; dt_solving_done whatever happened. */
@@ -36,6 +46,9 @@ int dt_solving_take (struct dt_solving *v, const Detent__Deployment *m, struct d
  *   -DT_ENOTFOUND  never solved      -DT_ECORRUPT  solve it again */
 int dt_solving_load (struct dt_solving *v, struct dt_store *s, const char *name,
                      struct dt_err *reterr);
+/* 1 if the store holds the deployment as it is here: file, programs and sites, under the
+ * same keys; or 0.  (That the solutions are there, the caller knows.) */
+int dt_solving_is_stored (const struct dt_solving *v, struct dt_store *s, struct dt_err *reterr);
 /* A site's solution from the store, by its key.
  *   -DT_ENOTFOUND      -DT_ECORRUPT  damaged */
 int dt_solving_stored (struct dt_solved_site *site, struct dt_store *s, struct dt_err *reterr);

@@ -39,6 +39,11 @@ static const struct {
                             " VALUES (?, ?, ?, ?, ?) ON CONFLICT (key) DO UPDATE SET"
                             " data = excluded.data, check_digest = excluded.check_digest,"
                             " solve_us = excluded.solve_us, time_ns = excluded.time_ns" },
+    { DT_STMT_STANDING_GET, "SELECT data, check_digest FROM standing WHERE key = ?" },
+    { DT_STMT_STANDING_PUT, "INSERT INTO standing (key, solution, data, check_digest, time_ns)"
+                            " VALUES (?, ?, ?, ?, ?) ON CONFLICT (key) DO UPDATE SET"
+                            " data = excluded.data, check_digest = excluded.check_digest,"
+                            " time_ns = excluded.time_ns" },
     { DT_STMT_DEPLOYMENT_PUT, "INSERT INTO deployment (name, file, time_ns) VALUES (?, ?, ?)"
                               " ON CONFLICT (name) DO UPDATE SET file = excluded.file,"
                               " time_ns = excluded.time_ns" },
@@ -112,6 +117,8 @@ static const struct {
     { DT_STMT_CERTIFIED, "SELECT c.digest FROM certificate c JOIN certificate_field f"
                          " ON f.certificate = c.digest WHERE key = ? AND field = ?"
                          " AND revoked_ns IS NULL ORDER BY c.rowid DESC LIMIT 1" },
+    { DT_STMT_IN_FORCE, "SELECT digest FROM certificate WHERE family = ? AND site = ?"
+                        " AND revoked_ns IS NULL ORDER BY digest" },
     { DT_STMT_REVOKED, "SELECT c.digest, why FROM certificate c JOIN certificate_field f"
                        " ON f.certificate = c.digest WHERE key = ? AND field = ?"
                        " AND revoked_ns IS NOT NULL ORDER BY revoked_ns DESC LIMIT 1" },

@@ -71,6 +71,12 @@ int dt_store_solution_get (struct dt_store *s, const struct dt_digest *key,
                            struct dt_buf *ret, uint64_t *ret_solve_us, struct dt_err *reterr);
 int dt_store_solution_put (struct dt_store *s, const struct dt_digest *key, const void *data,
                            size_t n, uint64_t solve_us, struct dt_err *reterr);
+/* What stands behind a solution's points; likewise (detentd/standing.h). */
+int dt_store_standing_get (struct dt_store *s, const struct dt_digest *key, struct dt_buf *ret,
+                           struct dt_err *reterr);
+int dt_store_standing_put (struct dt_store *s, const struct dt_digest *key,
+                           const struct dt_digest *solution, const void *data, size_t n,
+                           struct dt_err *reterr);
 
 struct dt_source_row {
     const char *name;
@@ -218,6 +224,10 @@ int dt_store_certificate_find (struct dt_store *s, const char *prefix, struct dt
 /*   -DT_ENOTFOUND  no such certificate, or it is revoked already */
 int dt_store_certificate_revoke (struct dt_store *s, const struct dt_digest *digest,
                                  const char *why, struct dt_err *reterr);
+/* All that were not revoked for a site of that name, whatever backend they are of, each
+ * appended to `ret` (DT_DIGEST_BYTES) in ascending order. */
+int dt_store_in_force (struct dt_store *s, const char *family, const char *site,
+                       struct dt_buf *ret, struct dt_err *reterr);
 /* 1 and the newest certificate under the key that covers the field and holds; or 0. */
 int dt_store_certified (struct dt_store *s, const struct dt_digest *key, const char *field,
                         struct dt_digest *ret, struct dt_err *reterr);

@@ -98,6 +98,21 @@ int dt_store_certificate_revoke (struct dt_store *s, const struct dt_digest *dig
                        dt_digest_hex (digest, hex));
 }
 
+int dt_store_in_force (struct dt_store *s, const char *family, const char *site,
+                       struct dt_buf *ret, struct dt_err *reterr)
+{
+    sqlite3_stmt *st = dt_store_bind (s, DT_STMT_IN_FORCE, "tt", family, site);
+    struct dt_digest digest;
+    int r;
+
+    while ((r = dt_store_step (s, st, reterr)) > 0) {
+        if (dt_column_digest (st, 0, &digest) < 0)
+            return damaged (s, st, "certificate", reterr);
+        dt_buf_put (ret, digest.bytes, sizeof digest.bytes);
+    }
+    return r == 0 && ret->failed ? dt_err_nomem (reterr) : r;
+}
+
 int dt_store_certified (struct dt_store *s, const struct dt_digest *key, const char *field,
                         struct dt_digest *ret, struct dt_err *reterr)
 {

@@ -112,23 +112,26 @@ int dt_store_trace_find (struct dt_store *s, const char *workload,
     return 0;
 }
 
-static struct dt_digest check_digest (const struct dt_digest *key, const void *data, size_t n)
+static struct dt_digest check_digest (const char *domain, const struct dt_digest *key,
+                                      const void *data, size_t n)
 {
     struct dt_digest_state state;
 
-    dt_digest_begin (&state, "solution");
+    dt_digest_begin (&state, domain);
     dt_digest_add (&state, key->bytes, sizeof key->bytes);
     dt_digest_add (&state, data, n);
     return dt_digest_end (&state);
 }
 
-int dt_store_solution_get (struct dt_store *s, const struct dt_digest *key,
-                           struct dt_buf *ret, uint64_t *ret_solve_us, struct dt_err *reterr)
+/* Column 0 of the row that `st` asks for, appended to `ret`, if column 1 checks it; and
+ * column 2 of a solution. */
+static int get_checked (struct dt_store *s, sqlite3_stmt *st, const char *domain,
+                        const struct dt_digest *key, struct dt_buf *ret, uint64_t *ret_us,
+                        struct dt_err *reterr)
 {
-    sqlite3_stmt *st = dt_store_bind (s, DT_STMT_SOLUTION_GET, "d", key);
     struct dt_digest stored, is;
     char hex[DT_DIGEST_HEX];
-    uint64_t solve_us;
+    uint64_t us;
     const void *data;
     size_t n;
     int r, good;
@@ -136,32 +139,57 @@ int dt_store_solution_get (struct dt_store *s, const struct dt_digest *key,
     if ((r = dt_store_step (s, st, reterr)) < 0)
         return r;
     if (r == 0)
-        return dt_err_set (reterr, -DT_ENOTFOUND, "no solution %s", dt_digest_hex (key, hex));
+        return dt_err_set (reterr, -DT_ENOTFOUND, "no %s %s", domain, dt_digest_hex (key, hex));
     data = sqlite3_column_blob (st, 0);
     n = (size_t)sqlite3_column_bytes (st, 0);
-    is = check_digest (key, data, n);
+    is = check_digest (domain, key, data, n);
     good = dt_column_digest (st, 1, &stored) == 0 && dt_digest_equal (&is, &stored);
-    solve_us = (uint64_t)sqlite3_column_int64 (st, 2);
+    us = ret_us ? (uint64_t)sqlite3_column_int64 (st, 2) : 0;
     if (good)
         dt_buf_put (ret, data, n);
     sqlite3_reset (st);
     if (!good)
-        return dt_err_set (reterr, -DT_ECORRUPT, "store %s: solution %s is damaged", s->path,
+        return dt_err_set (reterr, -DT_ECORRUPT, "store %s: %s %s is damaged", s->path, domain,
                            dt_digest_hex (key, hex));
     if (ret->failed)
         return dt_err_nomem (reterr);
-    *ret_solve_us = solve_us;
+    if (ret_us)
+        *ret_us = us;
     return 0;
+}
+
+int dt_store_solution_get (struct dt_store *s, const struct dt_digest *key,
+                           struct dt_buf *ret, uint64_t *ret_solve_us, struct dt_err *reterr)
+{
+    return get_checked (s, dt_store_bind (s, DT_STMT_SOLUTION_GET, "d", key), "solution", key, ret,
+                        ret_solve_us, reterr);
 }
 
 int dt_store_solution_put (struct dt_store *s, const struct dt_digest *key, const void *data,
                            size_t n, uint64_t solve_us, struct dt_err *reterr)
 {
-    struct dt_digest check = check_digest (key, data, n);
+    struct dt_digest check = check_digest ("solution", key, data, n);
 
     return dt_store_exec (s, dt_store_bind (s, DT_STMT_SOLUTION_PUT, "dbdii", key, data, n,
                                             &check, (int64_t)solve_us, dt_time_wall_ns ()),
                           reterr);
+}
+
+int dt_store_standing_get (struct dt_store *s, const struct dt_digest *key, struct dt_buf *ret,
+                           struct dt_err *reterr)
+{
+    return get_checked (s, dt_store_bind (s, DT_STMT_STANDING_GET, "d", key), "standing", key, ret,
+                        NULL, reterr);
+}
+
+int dt_store_standing_put (struct dt_store *s, const struct dt_digest *key,
+                           const struct dt_digest *solution, const void *data, size_t n,
+                           struct dt_err *reterr)
+{
+    struct dt_digest check = check_digest ("standing", key, data, n);
+
+    return dt_store_exec (s, dt_store_bind (s, DT_STMT_STANDING_PUT, "ddbdi", key, solution, data,
+                                            n, &check, dt_time_wall_ns ()), reterr);
 }
 
 int dt_store_deployment_put (struct dt_store *s, const char *name, const struct dt_digest *file,

@@ -1,4 +1,4 @@
-/* solver/key.c - what a solve is stored under. */
+/* solver/key.c - what a solve is stored under: its question, and the JIT cache's key. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -130,4 +130,16 @@ fail:
     if (r == -DT_ELIMIT)
         return dt_err_set (reterr, r, "the sources are too large to be named");
     return r < 0 ? dt_err_nomem (reterr) : 0;
+}
+
+struct dt_digest dt_solve_cache_key (const struct dt_digest *question,
+                                     const struct dt_digest *in_force)
+{
+    static const struct dt_digest none;
+    struct dt_digest_state state;
+
+    dt_digest_begin (&state, "cache");
+    dt_digest_add (&state, question->bytes, sizeof question->bytes);
+    dt_digest_add (&state, (in_force ? in_force : &none)->bytes, sizeof none.bytes);
+    return dt_digest_end (&state);
 }

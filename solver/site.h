@@ -41,7 +41,7 @@ int dt_site_specialise (const struct dt_site *site, const struct dt_program *p,
 int dt_site_check_graph (const struct dt_deployment *d, size_t site, const struct dt_graph *g,
                          dt_site_input_f input, struct dt_err *reterr);
 
-/* The key of a site's solve.  `source` holds the site's program and all that it
+/* The question of a site's solve (dt_solve_digest).  `source` holds the site's program and all that it
  * imports, in any order; a source that is not imported only costs a miss.
  *   -DT_ENOTFOUND  the program is not among the sources */
 int dt_site_key (const struct dt_deployment *d, size_t site, const struct dt_source *source,

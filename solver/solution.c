@@ -202,3 +202,13 @@ int dt_solution_selector (const struct dt_solution *s, size_t i, struct dt_buf *
 {
     return dt_solution_selector_with (s, i, NULL, 0, ret, reterr);
 }
+
+enum dt_standing_by dt_solution_standing (const struct dt_solution_point *p, uint64_t certified,
+                                          uint64_t legal)
+{
+    if (!p->is_free)
+        return DT_BY_BINDING;
+    if (certified && (certified == legal || !p->by_claim))
+        return DT_BY_CERTIFICATE;
+    return p->by_claim ? DT_BY_CLAIM : DT_BY_NOTHING;
+}

@@ -130,10 +130,8 @@ void dt_solution_encode (const struct dt_solution *s, struct dt_canon *c);
 int dt_solution_decode (struct dt_canon_value v, struct dt_solution **ret,
                         struct dt_err *reterr);
 
-/* The key of a solve in the JIT cache: all that can change its answer.
- * sources: names and bytes of the program, its imports and data files.
- * Certificates are none of it: a field that the program marks Free is free until a
- * commit, whatever is certified by then. */
+/* What a solve is asked: all that can change pins, candidates and verdicts.
+ * sources: names and bytes of the program, its imports and data files. */
 struct dt_solve_key {
     int64_t version; /* DT_SOLVER_VERSION */
     const struct dt_source *source;
@@ -144,7 +142,22 @@ struct dt_solve_key {
                                     is known */
     struct dt_solve_options options;
 };
+/* The digest of the question.  Solutions, measurements and plans go by it: certificates
+ * are none of it, since a field that the program marks Free is free until a commit,
+ * whatever is certified by then, and what was measured stays true. */
 int dt_solve_digest (const struct dt_solve_key *key, struct dt_digest *ret,
                      struct dt_err *reterr);
+/* The key of the JIT cache: of the question, and of the certificates in force, which say
+ * what stands behind each selection point.  in_force: a digest of all that may change
+ * which of them hold; NULL: there are none. */
+struct dt_digest dt_solve_cache_key (const struct dt_digest *question,
+                                     const struct dt_digest *in_force);
+
+/* Why a selection point may follow the batch, or that it may not.  Among `legal`
+ * assignments `certified` have a certificate that holds for the field; a claim stands
+ * beside certificates of some. */
+enum dt_standing_by { DT_BY_BINDING, DT_BY_CERTIFICATE, DT_BY_CLAIM, DT_BY_NOTHING };
+enum dt_standing_by dt_solution_standing (const struct dt_solution_point *p, uint64_t certified,
+                                          uint64_t legal);
 
 #endif

@@ -394,23 +394,29 @@ static const char *const damages[] = {
     "check_digest = CAST (substr (check_digest, 1, 31) || X'00' AS BLOB)",
 };
 
+static void run_sql (const char *statement, int changes)
+{
+    sqlite3 *db;
+
+    ck_assert_int_eq (sqlite3_open (rig.database, &db), SQLITE_OK);
+    ck_assert_int_eq (sqlite3_exec (db, statement, NULL, NULL, NULL), SQLITE_OK);
+    ck_assert_int_eq (sqlite3_changes (db), changes);
+    sqlite3_close (db);
+}
+
 START_TEST (solves_again_when_the_cache_is_damaged)
 {
     struct dt_err err = { "" };
     struct dt_buf log = { 0 };
     Detent__Reply *reply;
     char statement[300];
-    sqlite3 *db;
 
     rig_start (&rig, DETENTD, NULL);
     ck_assert_int_eq (call_solve (NULL, NULL, &reply, &err), 0);
     free_reply (reply);
     ck_assert_int_eq (rig_stop (&rig), 0);
-    ck_assert_int_eq (sqlite3_open (rig.database, &db), SQLITE_OK);
     snprintf (statement, sizeof statement, "UPDATE solution SET %s", damages[_i]);
-    ck_assert_int_eq (sqlite3_exec (db, statement, NULL, NULL, NULL), SQLITE_OK);
-    ck_assert_int_eq (sqlite3_changes (db), 1);
-    sqlite3_close (db);
+    run_sql (statement, 1);
     rig_start (&rig, DETENTD, NULL);
     ck_assert_int_eq (call_pins ("host-small", &reply, &err), -DT_ECORRUPT);
     ck_assert_int_eq (call_solve (NULL, NULL, &reply, &err), 0);
@@ -421,6 +427,56 @@ START_TEST (solves_again_when_the_cache_is_damaged)
     ck_assert_int_eq (dt_file_read (rig.log, 1 << 20, &log, NULL), 0);
     ck_assert (strstr (dt_buf_str (&log), "solved again"));
     dt_buf_done (&log);
+}
+END_TEST
+
+/* So is one of what stands behind the points, without which the solution is no hit. */
+START_TEST (counts_again_when_a_standing_is_damaged)
+{
+    struct dt_err err = { "" };
+    struct dt_buf log = { 0 };
+    Detent__Reply *reply;
+    char statement[300];
+
+    rig_start (&rig, DETENTD, NULL);
+    ck_assert_int_eq (call_solve (NULL, NULL, &reply, &err), 0);
+    free_reply (reply);
+    ck_assert_int_eq (rig_stop (&rig), 0);
+    snprintf (statement, sizeof statement, "UPDATE standing SET %s", damages[_i]);
+    run_sql (statement, 1);
+    rig_start (&rig, DETENTD, NULL);
+    ck_assert_int_eq (call_pins ("host-small", &reply, &err), 0);
+    free_reply (reply);
+    for (int again = 0; again < 2; again++) {
+        ck_assert_int_eq (call_solve (NULL, NULL, &reply, &err), 0);
+        ck_assert_int_eq (reply->solve->site[0]->cached, again);
+        free_reply (reply);
+    }
+    ck_assert_int_eq (dt_file_read (rig.log, 1 << 20, &log, NULL), 0);
+    ck_assert (strstr (dt_buf_str (&log), "counted again"));
+    dt_buf_done (&log);
+}
+END_TEST
+
+/* A hit that changes nothing writes nothing; a program that is no longer sent does. */
+START_TEST (known_solves_write_nothing)
+{
+    struct dt_err err = { "" };
+    Detent__Reply *reply;
+
+    rig_start (&rig, DETENTD, NULL);
+    ck_assert_int_eq (call_solve (NULL, NULL, &reply, &err), 0);
+    free_reply (reply);
+    run_sql ("UPDATE deployment SET time_ns = 7", 1);
+    ck_assert_int_eq (call_solve (NULL, NULL, &reply, &err), 0);
+    free_reply (reply);
+    run_sql ("UPDATE deployment SET time_ns = 8 WHERE time_ns = 7", 1);
+    run_sql ("DELETE FROM deployment_source", 1);
+    ck_assert_int_eq (call_solve (NULL, NULL, &reply, &err), 0);
+    ck_assert_int_eq (reply->solve->site[0]->cached, 1);
+    free_reply (reply);
+    run_sql ("UPDATE deployment SET time_ns = 9 WHERE time_ns = 8", 0);
+    run_sql ("UPDATE deployment_source SET name = name", 1);
 }
 END_TEST
 
@@ -956,6 +1012,8 @@ int main (void)
     tcase_add_test (tc, one_tuple_of_two_workloads);
     tcase_add_test (tc, solves);
     tcase_add_loop_test (tc, solves_again_when_the_cache_is_damaged, 0, DT_ARRAY_SIZE (damages));
+    tcase_add_loop_test (tc, counts_again_when_a_standing_is_damaged, 0, DT_ARRAY_SIZE (damages));
+    tcase_add_test (tc, known_solves_write_nothing);
     tcase_add_test (tc, keys_hold_the_backends_schema);
     tcase_add_test (tc, solves_without_a_schema);
     tcase_add_test (tc, solves_refused_by_the_schema);

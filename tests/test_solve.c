@@ -652,6 +652,46 @@ START_TEST (key_fields)
 }
 END_TEST
 
+/* The JIT cache's key goes with the question and with certificates in force. */
+START_TEST (cache_keys)
+{
+    struct dt_digest question[2] = { { { 1 } }, { { 2 } } }, in_force[2] = { { { 1 } }, { { 2 } } };
+    struct dt_digest d[6];
+
+    for (size_t q = 0, n = 0; q < 2; q++) {
+        d[n++] = dt_solve_cache_key (&question[q], NULL);
+        for (size_t i = 0; i < 2; i++)
+            d[n++] = dt_solve_cache_key (&question[q], &in_force[i]);
+    }
+    for (size_t i = 0; i < 6; i++)
+        for (size_t j = 0; j < 6; j++)
+            ck_assert (dt_digest_equal (&d[i], &d[j]) == (i == j));
+    d[1] = dt_solve_cache_key (&question[0], &in_force[0]);
+    d[2] = dt_solve_cache_key (&question[0], &in_force[0]);
+    ck_assert (dt_digest_equal (&d[1], &d[2]));
+}
+END_TEST
+
+static const struct {
+    struct dt_solution_point point;
+    uint64_t certified, legal;
+    enum dt_standing_by by;
+} standings[] = {
+    { { .batch = 1 }, 0, 4, DT_BY_BINDING },
+    { { .is_free = 1 }, 0, 4, DT_BY_NOTHING },
+    { { .is_free = 1 }, 1, 4, DT_BY_CERTIFICATE },
+    { { .is_free = 1, .by_claim = 1 }, 0, 4, DT_BY_CLAIM },
+    { { .is_free = 1, .by_claim = 1 }, 3, 4, DT_BY_CLAIM },
+    { { .is_free = 1, .by_claim = 1 }, 4, 4, DT_BY_CERTIFICATE },
+};
+
+START_TEST (points_stand)
+{
+    ck_assert_int_eq (dt_solution_standing (&standings[_i].point, standings[_i].certified,
+                                            standings[_i].legal), standings[_i].by);
+}
+END_TEST
+
 /* Every component of a family's schema is in its digest, but nothing else. */
 START_TEST (family_digest)
 {
@@ -1018,6 +1058,8 @@ int main (void)
     tcase_add_test (tc, attention_corrupt);
     tcase_add_test (tc, attention_nomem);
     tcase_add_test (tc, key_fields);
+    tcase_add_test (tc, cache_keys);
+    tcase_add_loop_test (tc, points_stand, 0, (int)DT_ARRAY_SIZE (standings));
     tcase_add_test (tc, family_digest);
     tcase_add_loop_test (tc, family_fits, 0, DT_ARRAY_SIZE (fits));
     tcase_add_test (tc, site_refusals);
