@@ -2,8 +2,9 @@
 
 Binding: order.  As SGLang does, messages that fit the engine's own workspace are summed in rank order, and larger
 ones go to NCCL, which has an order of its own.  bytes cannot be pinned: it is the size of the message.
-Free: algorithm and blocks move the same sums.  With two ranks all is written or read at once; with more, large
-messages are summed in parts.  Thresholds are lower in captured graphs, as in SGLang's tables.
+Free: algorithm and blocks move the same sums.  Short messages go as words that carry their own flags.  Of longer
+ones, all is written at once with two ranks; with more, large messages are summed in parts.  Thresholds are lower in
+captured graphs, as in SGLang's tables.
 """
 from __future__ import annotations
 
@@ -14,6 +15,7 @@ BY_RANK = 0
 NCCL = 1
 PUSH = 0
 TWO_SHOT = 2
+WORDS = 3
 
 
 class Model(Facts):
@@ -43,7 +45,10 @@ def choose(facts: Model, call: Call) -> Choice:
 
     # Placement only.
     push = 384 * KIB if call.captured == 1 else 896 * KIB
-    algorithm = TWO_SHOT if facts.ranks > 2 and call.bytes > push else PUSH
+    if call.bytes <= 512 * KIB // (facts.ranks - 1):
+        algorithm = WORDS
+    else:
+        algorithm = TWO_SHOT if facts.ranks > 2 and call.bytes > push else PUSH
     if call.bytes <= 64 * KIB:
         blocks = 8
     elif call.bytes <= 2048 * KIB:

@@ -141,14 +141,19 @@ static void job_plan (struct job *j)
 static void job_fill (struct job *j, uint32_t data)
 {
     struct dt_backend_error err = { "" };
+    int64_t algorithm = j->param[AR_ALGORITHM].one;
     size_t workspace = 0;
     size_t i;
+    int a;
 
-    for (i = 0; i < family->params[AR_BLOCKS].n_values; i++) {
-        j->param[AR_BLOCKS].one = family->params[AR_BLOCKS].values[i];
-        job_plan (j);
-        workspace = j->plan.workspace_bytes > workspace ? j->plan.workspace_bytes : workspace;
-    }
+    for (a = 0; a < AR_N_ALGORITHMS; a++)
+        for (i = 0; i < family->params[AR_BLOCKS].n_values; i++) {
+            j->param[AR_ALGORITHM].one = a;
+            j->param[AR_BLOCKS].one = family->params[AR_BLOCKS].values[i];
+            job_plan (j);
+            workspace = j->plan.workspace_bytes > workspace ? j->plan.workspace_bytes : workspace;
+        }
+    j->param[AR_ALGORITHM].one = algorithm;
     j->call.data = data;
     j->operands = backend->alloc (j->ctx, j->plan.operand_bytes);
     j->output = backend->alloc (j->ctx, j->plan.output_bytes);

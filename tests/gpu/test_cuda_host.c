@@ -550,6 +550,8 @@ static const struct {
     { 16, 1, 6000002, AR_TWO_SHOT, 0, 128, 1, 0, NULL },
     { 8, 1, 1 << 26, AR_PUSH, 0, 128, 1, 0, NULL },
     { 2, 1, 1 << 26, AR_PUSH, 0, 128, 2, 0, NULL },
+    { 2, 1, 20, AR_WORDS, 0, 128, 2, 0, NULL },
+    { 8, 0, 1 << 26, AR_WORDS, 0, 128, 1, 0, NULL },
     { 4, 1, 16384, AR_PUSH, 0, 64, 2, -EINVAL, "one of 2 ranks" },
     { 2, 1, 16384, AR_PUSH, 1, 64, 1, -DT_BACKEND_EUNSUPPORTED, "a process and a device" },
     { 2, 1, 3, AR_PUSH, 0, 64, 1, -EINVAL, "no whole number" },
@@ -557,7 +559,7 @@ static const struct {
     { 2, 1, 1 << 27, AR_PUSH, 0, 64, 1, -EINVAL, "max_bytes" },
     { 1, 1, 2, AR_PUSH, 0, 64, 1, -EINVAL, "ranks must be in 2..16" },
     { 2, 1, 2, AR_PUSH, 0, 5, 1, -EINVAL, "blocks has no value 5" },
-    { 2, 1, 2, 3, 0, 4, 1, -EINVAL, "algorithm has no value 3" },
+    { 2, 1, 2, AR_N_ALGORITHMS, 0, 4, 1, -EINVAL, "algorithm has no value 4" },
 };
 
 START_TEST (sum_case)

@@ -20,13 +20,13 @@ static const char *const fields[AR_N_FIELDS] = {
 };
 
 static const int64_t order[] = { AR_BY_RANK, AR_NCCL };
-static const int64_t algorithm[] = { AR_PUSH, AR_PULL, AR_TWO_SHOT };
+static const int64_t algorithm[] = { AR_PUSH, AR_PULL, AR_TWO_SHOT, AR_WORDS };
 static const int64_t blocks[] = { 4, 8, 16, 32, 64, AR_MAX_BLOCKS };
 
 static const struct dt_backend_param params[AR_N_PARAMS] = {
     [AR_ORDER] = { "order", "0: by rank, 1: NCCL's", 1, 0, order, ARRAY_SIZE (order),
         "binding: NCCL's tree adds the ranks in an order of its own" },
-    [AR_ALGORITHM] = { "algorithm", "0: push, 1: pull, 2: two-shot", 0, 0, algorithm,
+    [AR_ALGORITHM] = { "algorithm", "0: push, 1: pull, 2: two-shot, 3: words", 0, 0, algorithm,
         ARRAY_SIZE (algorithm),
         "free: each element is summed in rank order, wherever that is done" },
     [AR_BLOCKS] = { "blocks", "thread blocks", 0, 0, blocks, ARRAY_SIZE (blocks),
@@ -125,11 +125,13 @@ static struct ar_args args_of (const struct ar_group *g, const struct ar_shape *
     if (g->ranks > 1) {
         memcpy (a.bank, g->bank, sizeof a.bank);
         a.slot_blocks = AR_MAX_BLOCKS;
+        a.slots_at = ar_slots_at (s->ranks, a.slot_blocks);
         return a;
     }
     for (i = 0; i < s->ranks; i++)
         a.bank[i] = workspace + s->bank + i * s->bank_bytes;
     a.slot_blocks = (uint32_t)s->blocks;
+    a.slots_at = ar_slots_at (s->ranks, a.slot_blocks);
     a.out = workspace;
     return a;
 }
@@ -142,7 +144,8 @@ static int launch_logical (struct dt_backend_ctx *ctx, const struct ar_shape *s,
     int r;
 
     for (i = 0; i < s->ranks; i++)
-        if ((r = cuda_check (ctx, cudaMemsetAsync (a->bank[i], 0, AR_SLOTS_AT, ctx->stream),
+        if ((r = cuda_check (ctx, cudaMemsetAsync (a->bank[i], 0, s->algorithm == AR_WORDS
+                                              ? a->slots_at : AR_WORDS_AT, ctx->stream),
                              "flags", err)) < 0)
             return r;
     if ((r = cuda_check (ctx, ar_launch (ctx->stream, a, s), "launch", err)) < 0)

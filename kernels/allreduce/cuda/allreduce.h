@@ -18,6 +18,10 @@ extern "C" {
  * chunk k-1, so its signal k says that k-2 is read; a rank that writes chunk k has seen
  * signal k-2, so k-4 is read everywhere. */
 #define AR_SLOTS 4u
+/* Words of one block that may be on their way: see words() in reduce.cu. */
+#define AR_WORD_SLOTS 2u
+/* 16-byte vectors of a block below which words() does not cut a message further. */
+#define AR_WORD_LEAST 32u
 /* How long a rank waits for another, unless DETENT_CUDA_PEER_MS says otherwise: far
  * beyond any message, and below the deadline of a worker's reply. */
 #define AR_TIMEOUT_MS 5000u
@@ -26,17 +30,25 @@ enum ar_fact { AR_RANKS, AR_BF16, AR_MAX_BYTES, AR_N_FACTS };
 enum ar_field { AR_BYTES, AR_CAPTURED, AR_N_FIELDS };
 enum ar_param { AR_ORDER, AR_ALGORITHM, AR_BLOCKS, AR_N_PARAMS };
 enum ar_order { AR_BY_RANK, AR_NCCL };
-enum ar_algorithm { AR_PUSH, AR_PULL, AR_TWO_SHOT, AR_N_ALGORITHMS };
+enum ar_algorithm { AR_PUSH, AR_PULL, AR_TWO_SHOT, AR_WORDS, AR_N_ALGORITHMS };
 
 /* A rank's part of the symmetric memory, from its start:
  *   flags  uint32 [AR_MAX_BLOCKS][AR_MAX_RANKS]  chunk that the other rank has reached
  *   epoch  uint32 [AR_MAX_BLOCKS]                chunk that this rank's block has reached
- *   slots  [AR_SLOTS][ranks][slot_blocks][AR_CHUNK] vectors */
+ *   count  uint64 [AR_MAX_BLOCKS]                likewise of chunks sent as words
+ *   words  [AR_WORD_SLOTS][ranks][slot_blocks][2 * AR_THREADS] of 16 bytes
+ *   slots  [AR_SLOTS][ranks][slot_blocks][AR_CHUNK] vectors
+ * All but the slots start as zeros. */
 #define AR_EPOCH_AT ((size_t)AR_MAX_BLOCKS * AR_MAX_RANKS * 4)
-#define AR_SLOTS_AT (AR_EPOCH_AT + (size_t)AR_MAX_BLOCKS * 4)
+#define AR_COUNT_AT (AR_EPOCH_AT + (size_t)AR_MAX_BLOCKS * 4)
+#define AR_WORDS_AT (AR_COUNT_AT + (size_t)AR_MAX_BLOCKS * 8)
+static inline size_t ar_slots_at (size_t ranks, size_t slot_blocks)
+{
+    return AR_WORDS_AT + AR_WORD_SLOTS * ranks * slot_blocks * 2 * AR_THREADS * 16;
+}
 static inline size_t ar_bank_bytes (size_t ranks, size_t slot_blocks)
 {
-    return AR_SLOTS_AT + AR_SLOTS * ranks * slot_blocks * AR_CHUNK * 16;
+    return ar_slots_at (ranks, slot_blocks) + AR_SLOTS * ranks * slot_blocks * AR_CHUNK * 16;
 }
 
 /* A checked call.  The message is the requests' elements, one after the other, in whole
@@ -57,6 +69,7 @@ struct ar_shape {
     enum ar_order order;
     enum ar_algorithm algorithm;
     size_t blocks, chunk;      /* of one rank; vectors of a chunk */
+    int overlap;               /* a launch may overlap the end of the one before */
     size_t start, seed, x, operand_bytes;
     size_t output_bytes;
     size_t bank, bank_bytes, workspace_bytes;
@@ -69,7 +82,7 @@ struct ar_args {
     const char *x;            /* [here][vectors] */
     char *out;                /* [here][vectors] */
     uint32_t ranks, first, slot_blocks, chunk;
-    uint64_t vectors;
+    uint64_t vectors, slots_at;
     uint32_t *lost;           /* set to 1 + the rank that did not come; on the host */
     uint64_t timeout_ns;
 #ifdef DT_PLANT
@@ -87,6 +100,7 @@ struct ar_group {
     struct ar_nccl *nccl;     /* NULL: not loaded, and why_nccl says so */
     struct dt_backend_error why_nccl;
     size_t resident;          /* blocks of AR_THREADS that the device runs at once */
+    int overlap;              /* see struct ar_shape */
 };
 
 /* `g` NULL or of one rank: logical ranks.  Errors as `plan` of the interface. */
@@ -111,7 +125,7 @@ int ar_nccl_launch (struct ar_nccl *n, cudaStream_t stream, const void *x, void 
                     int bf16, struct dt_backend_error *err);
 
 /* Kernels; queued on the stream. */
-cudaError_t ar_load (size_t *ret_resident); /* before any capture */
+cudaError_t ar_load (size_t *ret_resident, int *ret_overlap); /* before any capture */
 cudaError_t ar_launch (cudaStream_t stream, const struct ar_args *a, const struct ar_shape *s);
 cudaError_t ar_fill_launch (cudaStream_t stream, const struct ar_shape *s, uint32_t data,
                             uint32_t exchange, void *operands);

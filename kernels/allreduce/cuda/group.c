@@ -33,7 +33,7 @@ int ar_group_open (struct dt_backend_ctx *ctx, struct ar_group **ret, struct dt_
         return cuda_fail (err, -ENOMEM, "allreduce: out of memory");
     g->ranks = 1;
     g->timeout_ns = timeout_ns ();
-    if ((r = cuda_check (ctx, ar_load (&g->resident), "allreduce: kernels", err)) < 0
+    if ((r = cuda_check (ctx, ar_load (&g->resident, &g->overlap), "allreduce: kernels", err)) < 0
         || (r = cuda_check (ctx, cudaHostAlloc (&host, sizeof (uint32_t), cudaHostAllocMapped),
                             "allreduce: flag", err)) < 0
         || (r = cuda_check (ctx, cudaHostGetDevicePointer (&device, host, 0), "allreduce: flag",
@@ -83,7 +83,7 @@ static int make_bank (struct dt_backend_ctx *ctx, struct ar_group *g, struct car
                          "allreduce: memory", err)) < 0)
         return r;
     g->bank[g->rank] = bank;
-    if ((r = cuda_check (ctx, cudaMemset (bank, 0, AR_SLOTS_AT), "allreduce: flags", err)) < 0
+    if ((r = cuda_check (ctx, cudaMemset (bank, 0, ar_slots_at (g->ranks, AR_MAX_BLOCKS)), "allreduce: flags", err)) < 0
         || (r = cuda_check (ctx, cudaDeviceSynchronize (), "allreduce: flags", err)) < 0)
         return r;
     return cuda_check (ctx, cudaIpcGetMemHandle (&card->memory, bank), "allreduce: memory to share", err);

@@ -1,4 +1,4 @@
-/* The kernels of the sum: push, pull and two-shot.
+/* The kernels of the sum: push, pull, two-shot and words.
  *
  * Each element is summed in the order of the ranks, in fp32 from +0, and rounded once.
  * Which block of which rank does that, and when, is free: it does not enter the sum.
@@ -44,7 +44,7 @@ static __device__ uint4 *slot (const block &k, uint32_t at, uint32_t from, uint3
 {
     size_t i = ((size_t)(epoch % AR_SLOTS) * k.a->ranks + from) * k.a->slot_blocks + k.b;
 
-    return (uint4 *)(k.a->bank[at] + AR_SLOTS_AT) + i * AR_CHUNK;
+    return (uint4 *)(k.a->bank[at] + k.a->slots_at) + i * AR_CHUNK;
 }
 
 static __device__ uint32_t *flag (const block &k, uint32_t at, uint32_t from)
@@ -128,6 +128,25 @@ template <> struct lane<0> {
     }
 };
 
+/* One more rank's elements. */
+template <int BF16> static __device__ void add (const block &k, float *acc, uint4 v)
+{
+    lane<BF16>::add (acc, v);
+    if (AR_PLANTED (*k.a, HOP)) {
+        uint4 hop = lane<BF16>::round (acc);
+
+        for (int i = 0; i < lane<BF16>::N; i++)
+            acc[i] = 0.0f;
+        lane<BF16>::add (acc, hop);
+    }
+}
+
+/* The rank whose elements come r-th: of the canonical order, r. */
+static __device__ uint32_t nth (const block &k, uint32_t r)
+{
+    return AR_PLANTED (*k.a, RING) ? (r + k.rank + 1) % k.a->ranks : r;
+}
+
 /* The sum of `n` vectors (at most AR_CHUNK) from each rank: from (r)[i]. */
 template <int BF16, typename F>
 static __device__ void sum (const block &k, F from, uint32_t n, uint4 *out)
@@ -142,8 +161,7 @@ static __device__ void sum (const block &k, F from, uint32_t n, uint4 *out)
         for (uint32_t j = 0; j < N; j++)
             acc[i][j] = 0.0f;
     for (r = 0; r < k.a->ranks; r++) {
-        uint32_t which = AR_PLANTED (*k.a, RING) ? (r + k.rank + 1) % k.a->ranks : r;
-        const uint4 *p = from (which);
+        const uint4 *p = from (nth (k, r));
         uint4 v[EACH];
 
 #pragma unroll
@@ -152,16 +170,8 @@ static __device__ void sum (const block &k, F from, uint32_t n, uint4 *out)
                 v[i] = __ldcg (p + i * AR_THREADS + threadIdx.x);
 #pragma unroll
         for (i = 0; i < EACH; i++)
-            if (i * AR_THREADS + threadIdx.x < n) {
-                lane<BF16>::add (acc[i], v[i]);
-                if (AR_PLANTED (*k.a, HOP)) {
-                    uint4 hop = lane<BF16>::round (acc[i]);
-
-                    for (uint32_t j = 0; j < N; j++)
-                        acc[i][j] = 0.0f;
-                    lane<BF16>::add (acc[i], hop);
-                }
-            }
+            if (i * AR_THREADS + threadIdx.x < n)
+                add<BF16> (k, acc[i], v[i]);
     }
 #pragma unroll
     for (i = 0; i < EACH; i++)
@@ -264,6 +274,120 @@ template <int BF16> static __device__ uint32_t two_shot (const block &k)
     return epoch - k.epoch;
 }
 
+/* --- words ------------------------------------------------------------------------- */
+
+/* Half a vector and the number of the chunk that it is of: sixteen bytes that are written
+ * and read at once (PTX: .b128, relaxed, system), so no flag has to follow the data. */
+struct word {
+    uint64_t data, chunk;
+};
+
+#define WORD_POLLS 64 /* between two looks at the clock, which are slow */
+
+static __device__ void store_word (word *at, uint64_t data, uint64_t chunk)
+{
+    asm volatile ("{ .reg .b128 w; mov.b128 w, {%1, %2}; st.relaxed.sys.global.b128 [%0], w; }"
+                  ::"l"(at), "l"(data), "l"(chunk) : "memory");
+}
+
+static __device__ word load_word (const word *at)
+{
+    word w;
+
+    asm volatile ("{ .reg .b128 w; ld.relaxed.sys.global.b128 w, [%2]; mov.b128 {%0, %1}, w; }"
+                  : "=l"(w.data), "=l"(w.chunk) : "l"(at) : "memory");
+    return w;
+}
+
+/* A vector's first half; the second is AR_THREADS further on. */
+static __device__ word *word_at (const block &k, uint32_t at, uint32_t from, uint64_t chunk)
+{
+    size_t i = ((size_t)(chunk % AR_WORD_SLOTS) * k.a->ranks + from) * k.a->slot_blocks + k.b;
+
+    return (word *)(k.a->bank[at] + AR_WORDS_AT) + i * 2 * AR_THREADS + threadIdx.x;
+}
+
+static __device__ void send_words (const block &k, uint4 v, uint64_t chunk)
+{
+    for (uint32_t r = 0; r < k.a->ranks; r++)
+        if (r != k.rank) {
+            word *at = word_at (k, r, k.rank, chunk);
+
+            store_word (at, (uint64_t)v.y << 32 | v.x, chunk);
+            store_word (at + AR_THREADS, (uint64_t)v.w << 32 | v.z, chunk);
+        }
+}
+
+/* Rank r's vector of the chunk, once it is there.  0, or 1 if it did not come. */
+static __device__ int await_words (const block &k, uint32_t r, uint64_t chunk, uint4 *ret)
+{
+    const word *at = word_at (k, k.rank, r, chunk);
+    uint64_t until = 0;
+    uint32_t polls = 0;
+    word w[2];
+
+    for (;;) {
+        w[0] = load_word (at);
+        w[1] = load_word (at + AR_THREADS);
+        if ((w[0].chunk == chunk && w[1].chunk == chunk) || AR_PLANTED (*k.a, BARRIER))
+            break;
+        if (++polls % WORD_POLLS)
+            continue;
+        if (until == 0)
+            until = now_ns () + k.a->timeout_ns;
+        if (now_ns () > until) {
+            *(volatile uint32_t *)k.a->lost = r + 1;
+            return 1;
+        }
+    }
+    *ret = make_uint4 ((uint32_t)w[0].data, (uint32_t)(w[0].data >> 32), (uint32_t)w[1].data,
+                       (uint32_t)(w[1].data >> 32));
+    return 0;
+}
+
+/* Each rank writes its words to all others and sums what has come.  Two slots do: what a
+ * rank's block sends of chunk c says that all threads of that block have read chunk c-2, as
+ * they meet after each chunk; and chunk c+1 is sent after a word of c has come from each
+ * rank. */
+template <int BF16> static __device__ void words (const block &k)
+{
+    uint64_t *count = (uint64_t *)(k.a->bank[k.rank] + AR_COUNT_AT) + k.b, chunk = *count, at;
+    uint32_t i, r;
+
+    for (i = 0; (at = chunk_at (k, i)) < k.a->vectors; i++) {
+        float acc[lane<BF16>::N] = { 0 };
+        int lost = 0;
+
+        chunk++;
+        if (threadIdx.x < chunk_len (k, at)) {
+            uint4 mine = k.x[at + threadIdx.x], v;
+
+            send_words (k, mine, chunk);
+            for (r = 0; r < k.a->ranks && !lost; r++)
+                if (nth (k, r) == k.rank)
+                    add<BF16> (k, acc, mine);
+                else if (!(lost = await_words (k, nth (k, r), chunk, &v)))
+                    add<BF16> (k, acc, v);
+            k.out[at + threadIdx.x] = lane<BF16>::round (acc);
+        }
+        if (__syncthreads_or (lost))
+            return;
+    }
+    if (threadIdx.x == 0 && i)
+        *count = chunk;
+}
+
+/* --- the launch -------------------------------------------------------------------- */
+
+/* A launch may overlap the end of what is before it on the stream, and touches no memory
+ * until that is done: half a microsecond, which a short message feels. */
+static __device__ void await_launch ()
+{
+#if __CUDA_ARCH__ >= 900
+    asm volatile ("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+
 template <int BF16, int ALGORITHM>
 static __global__ void __launch_bounds__ (AR_THREADS) reduce (const __grid_constant__ ar_args a)
 {
@@ -275,6 +399,11 @@ static __global__ void __launch_bounds__ (AR_THREADS) reduce (const __grid_const
     k.b = blockIdx.x;
     k.x = (const uint4 *)a.x + blockIdx.y * a.vectors;
     k.out = (uint4 *)a.out + blockIdx.y * a.vectors;
+    await_launch ();
+    if (ALGORITHM == AR_WORDS) {
+        words<BF16> (k);
+        return;
+    }
     epoch = (uint32_t *)(a.bank[k.rank] + AR_EPOCH_AT) + k.b;
     k.epoch = *epoch;
     __syncthreads ();
@@ -286,18 +415,20 @@ static __global__ void __launch_bounds__ (AR_THREADS) reduce (const __grid_const
 
 static const void *const kernels[2][AR_N_ALGORITHMS] = {
     { (const void *)reduce<0, AR_PUSH>, (const void *)reduce<0, AR_PULL>,
-      (const void *)reduce<0, AR_TWO_SHOT> },
+      (const void *)reduce<0, AR_TWO_SHOT>, (const void *)reduce<0, AR_WORDS> },
     { (const void *)reduce<1, AR_PUSH>, (const void *)reduce<1, AR_PULL>,
-      (const void *)reduce<1, AR_TWO_SHOT> },
+      (const void *)reduce<1, AR_TWO_SHOT>, (const void *)reduce<1, AR_WORDS> },
 };
 
-extern "C" cudaError_t ar_load (size_t *ret_resident)
+extern "C" cudaError_t ar_load (size_t *ret_resident, int *ret_overlap)
 {
+    cudaFuncAttributes attributes;
     int device, units, least = 0, i, j, n;
     cudaError_t e;
 
     if ((e = cudaGetDevice (&device)) != cudaSuccess
-        || (e = cudaDeviceGetAttribute (&units, cudaDevAttrMultiProcessorCount, device)) != cudaSuccess)
+        || (e = cudaDeviceGetAttribute (&units, cudaDevAttrMultiProcessorCount, device)) != cudaSuccess
+        || (e = cudaFuncGetAttributes (&attributes, kernels[0][0])) != cudaSuccess)
         return e;
     for (i = 0; i < 2; i++)
         for (j = 0; j < AR_N_ALGORITHMS; j++) {
@@ -307,13 +438,20 @@ extern "C" cudaError_t ar_load (size_t *ret_resident)
             least = least == 0 || n < least ? n : least;
         }
     *ret_resident = (size_t)least * (size_t)units;
+    *ret_overlap = attributes.ptxVersion >= 90; /* the code has await_launch() */
     return cudaSuccess;
 }
 
 extern "C" cudaError_t ar_launch (cudaStream_t stream, const struct ar_args *a, const struct ar_shape *s)
 {
     void *args[] = { (void *)a };
+    /* a thread of words() has one vector of a chunk */
+    unsigned threads = s->algorithm == AR_WORDS ? ((unsigned)s->chunk + 31) / 32 * 32 : AR_THREADS;
+    cudaLaunchAttribute overlap = { .id = cudaLaunchAttributeProgrammaticStreamSerialization };
+    cudaLaunchConfig_t config = { .gridDim = dim3 ((unsigned)s->blocks, (unsigned)s->here),
+                                  .blockDim = dim3 (threads), .stream = stream, .attrs = &overlap,
+                                  .numAttrs = s->overlap ? 1u : 0u };
 
-    return cudaLaunchKernel (kernels[s->bf16][s->algorithm], dim3 ((unsigned)s->blocks, (unsigned)s->here),
-                             dim3 (AR_THREADS), args, 0, stream);
+    overlap.val.programmaticStreamSerializationAllowed = 1;
+    return cudaLaunchKernelExC (&config, kernels[s->bf16][s->algorithm], args);
 }

@@ -31,7 +31,9 @@ static int add_requests (struct ar_shape *s, const struct dt_backend_call *call,
  * chunks as even as the message allows. */
 static void divide (struct ar_shape *s, size_t blocks, size_t resident)
 {
-    size_t least = (s->vectors + AR_THREADS - 1) / AR_THREADS, each;
+    size_t few = s->algorithm == AR_WORDS ? AR_WORD_LEAST : AR_THREADS;
+    size_t least = (s->vectors + few - 1) / few, each;
+    size_t most = s->algorithm == AR_WORDS ? AR_THREADS : AR_CHUNK;
 
     if (blocks > resident / s->here)
         blocks = resident / s->here; /* every block waits for others: all must run */
@@ -39,7 +41,7 @@ static void divide (struct ar_shape *s, size_t blocks, size_t resident)
     if (s->blocks == 0)
         s->blocks = 1;
     each = (s->vectors + s->blocks - 1) / s->blocks;
-    s->chunk = each < AR_CHUNK ? each : AR_CHUNK;
+    s->chunk = each < most ? each : most;
     if (s->chunk == 0)
         s->chunk = 1;
 }
@@ -95,6 +97,7 @@ int ar_shape_init (struct ar_shape *ret, const struct ar_group *g,
     s.bf16 = (int)call->fact[AR_BF16];
     s.order = (enum ar_order)call->param[AR_ORDER].one;
     s.algorithm = (enum ar_algorithm)call->param[AR_ALGORITHM].one;
+    s.overlap = g->overlap;
     s.n_requests = call->n_requests;
     s.here = logical ? s.ranks : 1;
     s.first = logical ? 0 : g->rank;
