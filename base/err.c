@@ -52,6 +52,7 @@ static const struct {
     { DT_EUSAGE, 2, "usage" },
     { DT_ECANCELLED, 130, "cancelled" },
     { DT_EUNTRUSTED, 7, "untrusted" },
+    { DT_ELOST, 10, "lost" },
 };
 
 /* Drop trailing newlines, and the piece of a UTF-8 character that truncation

@@ -34,6 +34,7 @@ enum dt_code {
     DT_EUSAGE = 1018,   /* the command line is wrong                           */
     DT_ECANCELLED = 1019, /* cancelled by its owner                            */
     DT_EUNTRUSTED = 1020, /* measurements too noisy or contradictory to decide */
+    DT_ELOST = 1021,    /* a device is lost: what waits for it is held         */
 };
 
 struct dt_err {

@@ -337,6 +337,7 @@ static void load (char **arg)
     struct dt_buf yaml = read_file (arg[1]), trace = read_file (arg[4]), program, data = { 0 };
     struct dt_source source[2];
     struct dt_site_options options = { .n_threads = 2 };
+    struct dt_backend_options how;
     const struct dt_fact *units;
     struct dt_err err = { "" };
     size_t at = 0;
@@ -367,7 +368,8 @@ static void load (char **arg)
     if (!b.calls)
         die ("the trace has no such site");
     units = dt_site_fact (b.site, "units");
-    check (dt_plugin_open (&b.plugin, arg[0], units ? (uint32_t)units->i : 0, 0, 1, &err), &err);
+    how = (struct dt_backend_options){ .units = units ? (uint32_t)units->i : 0, .timed = 1 };
+    check (dt_plugin_open (&b.plugin, arg[0], &how, &err), &err);
     dt_buf_done (&yaml);
     dt_buf_done (&program);
     dt_buf_done (&data);

@@ -39,19 +39,23 @@ fail:
     return r;
 }
 
-int dt_plugin_open (struct dt_plugin *p, const char *path, uint32_t units, uint32_t device,
-                    int timed, struct dt_err *reterr)
+/* What of a backend's codes is told apart when there is no context. */
+static int code_of (int r)
 {
-    struct dt_backend_options options = { .units = units, .device = device,
-                                          .timed = (uint32_t)timed };
+    return r == -DT_BACKEND_ELOST || r == -EBUSY ? r : -DT_EDEVICE;
+}
+
+int dt_plugin_open (struct dt_plugin *p, const char *path,
+                    const struct dt_backend_options *options, struct dt_err *reterr)
+{
     struct dt_backend_error err = { "" };
     struct dt_plugin n;
     int r;
 
     if ((r = dt_plugin_load (&n, path, reterr)) < 0)
         return r;
-    if (n.backend->open (&options, &n.ctx, &err) < 0) {
-        r = dt_err_set (reterr, -DT_EDEVICE, "backend %s: %s", path, err.text);
+    if ((r = n.backend->open (options, &n.ctx, &err)) < 0) {
+        r = dt_err_set (reterr, code_of (r), "backend %s: %s", path, err.text);
         dt_plugin_close (&n);
         return r;
     }
@@ -63,9 +67,9 @@ int dt_plugin_join (struct dt_plugin *p, const struct dt_backend_join *join, str
 {
     struct dt_backend_error err = { "" };
 
-    if (p->backend->join (p->ctx, join, &err) < 0)
-        return dt_err_set (reterr, -DT_EDEVICE, "%s", err.text);
-    return 0;
+    int r = p->backend->join (p->ctx, join, &err);
+
+    return r < 0 ? dt_err_set (reterr, code_of (r), "%s", err.text) : 0;
 }
 
 void dt_plugin_close (struct dt_plugin *p)

@@ -16,10 +16,12 @@ struct dt_plugin {
 /* Load the plugin at an absolute path: its families can be read, and there is no
  * context, for which dt_plugin_open asks for a device.
  *   -ENOENT       cannot be loaded       -DT_EVERSION  another ABI
- *   -DT_EDEVICE   no device, or it could not be opened */
+ *   -DT_EDEVICE   no device, or it could not be opened
+ *   -DT_ELOST     it is there, and does not answer
+ *   -EBUSY        another process works on it */
 int dt_plugin_load (struct dt_plugin *p, const char *path, struct dt_err *reterr);
-int dt_plugin_open (struct dt_plugin *p, const char *path, uint32_t units, uint32_t device,
-                    int timed, struct dt_err *reterr);
+int dt_plugin_open (struct dt_plugin *p, const char *path,
+                    const struct dt_backend_options *options, struct dt_err *reterr);
 /* Make the context one rank of a group.  -DT_EDEVICE */
 int dt_plugin_join (struct dt_plugin *p, const struct dt_backend_join *join, struct dt_err *reterr);
 void dt_plugin_close (struct dt_plugin *p);

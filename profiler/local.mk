@@ -3,6 +3,7 @@ noinst_LTLIBRARIES += libdtprofiler.la
 libdtprofiler_la_SOURCES = \
 	profiler/backend.c profiler/backend.h \
 	profiler/describe.c profiler/describe.h \
+	profiler/device.c profiler/device.h \
 	profiler/certify.c profiler/certify.h \
 	profiler/lane.c profiler/lane.h \
 	profiler/ranks.c profiler/ranks.h \

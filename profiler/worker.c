@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "profiler/certify.h"
 #include "profiler/describe.h"
+#include "profiler/device.h"
 #include "profiler/ranks.h"
 #include "proto/frame.h"
 
@@ -102,14 +103,23 @@ static int open_ranks (struct worker *w, const Detent__WorkerOpen *m, struct dt_
     return dt_ranks_opened (w->ranks, reterr);
 }
 
+static uint32_t others_of (const Detent__WorkerOpen *m)
+{
+    return !m->has_shared ? DT_BACKEND_OTHERS_UNTIMED
+           : m->shared    ? DT_BACKEND_OTHERS_TAKEN
+                          : DT_BACKEND_OTHERS_REFUSED;
+}
+
 static int on_open (struct worker *w, const Detent__WorkerOpen *m, Detent__WorkerReply *rp,
                     Detent__WorkerIdentity *who, struct dt_err *reterr)
 {
+    struct dt_backend_options options = { .units = m->units, .device = m->rank,
+                                          .timed = !m->untimed, .others = others_of (m) };
     const struct dt_backend_identity *id;
     int r;
 
     close_plugin (w);
-    if ((r = dt_plugin_open (&w->plugin, m->backend, m->units, m->rank, !m->untimed, reterr)) < 0)
+    if ((r = dt_plugin_open (&w->plugin, m->backend, &options, reterr)) < 0)
         return r;
     if (m->ranks > 1 && w->plugin.backend->join && (r = open_ranks (w, m, reterr)) < 0) {
         close_plugin (w);
@@ -270,7 +280,7 @@ static int on_measure (struct worker *w, const struct dt_plugin_call *c, uint32_
     ret->n_ns = repeats;
     rp->body_case = DETENT__WORKER_REPLY__BODY_TIMES;
     rp->times = ret;
-    return 0;
+    return dt_device_state (&w->plugin, 0, ret->state, reterr);
 }
 
 /* A family that works over ranks has a fact of that name. */
@@ -297,7 +307,8 @@ static int measure_ranks (struct worker *w, const struct dt_plugin_call *c,
     r = on_measure (w, c, rq->measure->repeats, rp, times, reterr);
     /* Their replies are taken in any case: the sockets must stay in step. */
     q = dt_ranks_times (w->ranks, times->ns, times->n_ns, &theirs);
-    return r < 0 || q == 0 ? r : dt_err_set (reterr, q, "%s", theirs.text);
+    /* Rank 0 may only know that another did not come; that one may know why. */
+    return q == 0 || (r < 0 && q != -DT_ELOST) ? r : dt_err_set (reterr, q, "%s", theirs.text);
 }
 
 static int on_call (struct worker *w, const Detent__WorkerRequest *rq, Detent__WorkerReply *rp,
@@ -342,17 +353,43 @@ static int on_certify (struct worker *w, const Detent__WorkerRequest *rq, Detent
     return 0;
 }
 
+/* What is asked of devices; '*ret' is the reply's. */
+static int on_device (struct worker *w, const Detent__WorkerRequest *rq, Detent__WorkerReply *rp,
+                      struct dt_device_reply *ret, struct dt_err *reterr)
+{
+    int r;
+
+    if (rq->body_case == DETENT__WORKER_REQUEST__BODY_DEVICES) {
+        if ((r = dt_device_names (rq->devices, ret, reterr)) < 0)
+            return r;
+        rp->body_case = DETENT__WORKER_REPLY__BODY_DEVICES;
+        rp->devices = &ret->names;
+        return 0;
+    }
+    if (rq->body_case == DETENT__WORKER_REQUEST__BODY_PROBE)
+        r = dt_device_probe (rq->probe, &ret->state, reterr);
+    else if (!w->plugin.backend)
+        r = dt_err_set (reterr, -DT_EINPUT, "no backend is open");
+    else
+        r = dt_device_state (&w->plugin, 1, &ret->state, reterr);
+    rp->body_case = DETENT__WORKER_REPLY__BODY_STATE;
+    rp->state = &ret->state;
+    return r;
+}
+
 static int answer (struct worker *w, const Detent__WorkerRequest *rq, struct dt_err *reterr)
 {
     Detent__WorkerReply rp = DETENT__WORKER_REPLY__INIT;
     Detent__WorkerIdentity who = DETENT__WORKER_IDENTITY__INIT;
     Detent__WorkerPlan plan = DETENT__WORKER_PLAN__INIT;
     Detent__WorkerTimes times = DETENT__WORKER_TIMES__INIT;
+    struct dt_device_reply device = DT_DEVICE_REPLY_INIT;
     struct dt_description about = { .schema = DETENT__WORKER_SCHEMA__INIT };
     Detent__WorkerCertified certified = DETENT__WORKER_CERTIFIED__INIT;
     struct dt_err what = { "" };
     int r;
 
+    times.state = &device.state;
     switch (rq->body_case) {
     case DETENT__WORKER_REQUEST__BODY_DESCRIBE:
         r = dt_describe_plugin (rq->describe->backend, &about, &rp, &what);
@@ -367,6 +404,11 @@ static int answer (struct worker *w, const Detent__WorkerRequest *rq, struct dt_
     case DETENT__WORKER_REQUEST__BODY_CERTIFY:
     case DETENT__WORKER_REQUEST__BODY_BATCH:
         r = on_certify (w, rq, &rp, &certified, &what);
+        break;
+    case DETENT__WORKER_REQUEST__BODY_DEVICES:
+    case DETENT__WORKER_REQUEST__BODY_PROBE:
+    case DETENT__WORKER_REQUEST__BODY_LOOK:
+        r = on_device (w, rq, &rp, &device, &what);
         break;
     default:
         r = dt_err_set (&what, -DT_EVERSION, "unknown request; the daemon is of another version");

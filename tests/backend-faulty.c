@@ -7,6 +7,13 @@
  * file "fault" beside it says:
  *     open TEXT    no context, for that reason
  *     run N TEXT   the N-th run of a context and all after it fail, for that reason
+ *     slow TEXT    no run has a time to be trusted, for that reason
+ *     gone TEXT    no context: the device is lost, for that reason
+ *     lost N TEXT  the device is lost at the N-th run of a context, and for all contexts
+ *                  from then on (a file "lost" beside it says so)
+ *     other N TEXT another process comes at the N-th run of a context, and stays
+ *     late TEXT    another process is there when the device is looked at
+ *     state CLOCK MEMORY REASONS OTHERS
  *     noise        a run takes 10 ms, and its time varies by 30%
  *     cache        a run on other operands than the one before takes five times as long
  * and without one all runs take the same.
@@ -14,6 +21,7 @@
 #include <config.h> /* dladdr */
 #include <dlfcn.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -55,36 +63,71 @@ static const struct dt_backend_family family = { "attention", facts, N_FACTS, fi
 static const struct dt_backend_identity who = { "faulty", "1", "", "", "test", 1 };
 
 #ifdef DT_FAULTY_TOLD
+static FILE *beside (const char *name, const char *mode)
+{
+    char path[4096];
+    Dl_info self;
+
+    if (!dladdr (facts, &self) || !strrchr (self.dli_fname, '/'))
+        abort ();
+    snprintf (path, sizeof path, "%.*s/%s",
+              (int)(strrchr (self.dli_fname, '/') - self.dli_fname), self.dli_fname, name);
+    return fopen (path, mode);
+}
+
 /* The file's text behind `what`, in a buffer; NULL: it does not say so. */
 static const char *told (const char *what)
 {
     static char text[256];
     const char *line;
-    char path[4096];
-    Dl_info self;
     FILE *f;
 
-    if (!dladdr (facts, &self) || !strrchr (self.dli_fname, '/'))
-        abort ();
-    snprintf (path, sizeof path, "%.*s/fault",
-              (int)(strrchr (self.dli_fname, '/') - self.dli_fname), self.dli_fname);
-    if (!(f = fopen (path, "r")))
+    if (!(f = beside ("fault", "r")))
         return NULL;
     line = fgets (text, sizeof text, f);
     fclose (f);
     return line && !strncmp (line, what, strlen (what)) ? line + strlen (what) : NULL;
 }
 
+static int is_lost (void)
+{
+    FILE *f = told ("lost ") ? beside ("lost", "r") : NULL;
+
+    if (f)
+        fclose (f);
+    return f != NULL;
+}
+
+/* "N TEXT", if it is this run's turn or was. */
+static int is_due (const char *text, uint64_t run, struct dt_backend_error *err)
+{
+    char *why;
+
+    if (!text || run < strtoull (text, &why, 10))
+        return 0;
+    snprintf (err->text, sizeof err->text, "%s", why + 1);
+    return 1;
+}
+
 static int run_as_told (struct dt_backend_ctx *ctx, const void *operands,
                         struct dt_backend_error *err)
 {
     const struct timespec pause = { .tv_nsec = 10000000 };
-    const char *text = told ("run ");
-    char *why;
+    FILE *f;
 
-    if (text && ++ctx->runs >= strtoull (text, &why, 10)) {
-        snprintf (err->text, sizeof err->text, "%s", why + 1);
+    ctx->runs++;
+    if (is_due (told ("run "), ctx->runs, err))
         return -DT_BACKEND_EDEVICE;
+    if (is_due (told ("lost "), ctx->runs, err)) {
+        if ((f = beside ("lost", "w")))
+            fclose (f);
+        return -DT_BACKEND_ELOST;
+    }
+    if (is_due (told ("other "), ctx->runs, err))
+        return -EBUSY;
+    if (told ("slow ")) {
+        snprintf (err->text, sizeof err->text, "%s", told ("slow "));
+        return -DT_BACKEND_EUNTRUSTED;
     }
     ctx->elapsed_ns = 1000;
     if (told ("cache") && operands != ctx->last)
@@ -112,6 +155,10 @@ static int open_ctx (const struct dt_backend_options *o, struct dt_backend_ctx *
     if (told ("open ")) {
         snprintf (err->text, sizeof err->text, "%s", told ("open "));
         return -DT_BACKEND_EDEVICE;
+    }
+    if (told ("gone ") || is_lost ()) {
+        snprintf (err->text, sizeof err->text, "%s", told ("gone ") ? told ("gone ") : told ("lost "));
+        return -DT_BACKEND_ELOST;
     }
 #endif
     (void)o;
@@ -265,6 +312,25 @@ static int run (struct dt_backend_ctx *ctx, const struct dt_backend_call *call,
 #endif
 }
 
+#ifdef DT_FAULTY_TOLD
+static int state (struct dt_backend_ctx *ctx, int now, struct dt_backend_state *ret,
+                  struct dt_backend_error *err)
+{
+    const char *text = told ("state ");
+
+    (void)ctx;
+    if (now && told ("late ")) {
+        snprintf (err->text, sizeof err->text, "%s", told ("late "));
+        return -EBUSY;
+    }
+    *ret = (struct dt_backend_state){ .clock_mhz = 0 };
+    if (text)
+        sscanf (text, "%" SCNu32 " %" SCNu32 " %" SCNu64 " %" SCNu32, &ret->clock_mhz,
+                &ret->memory_mhz, &ret->reasons, &ret->others);
+    return 0;
+}
+#endif
+
 static uint64_t elapsed (const struct dt_backend_ctx *ctx)
 {
     return ctx->elapsed_ns;
@@ -292,6 +358,9 @@ static const struct dt_backend backend = {
     .close = close_ctx,
 #ifdef DT_FAULTY_RANKS
     .join = join,
+#endif
+#ifdef DT_FAULTY_TOLD
+    .state = state,
 #endif
     .identity = identity, .plan = plan, .alloc = alloc_bytes,
     .free = free_bytes, .set = set_bytes, .fill = fill, .run = run, .elapsed_ns = elapsed, .clock = "none", .caches = "warm",

@@ -31,11 +31,14 @@ extern "C" {
 
 /* Raised when a structure below changes its layout or a function its meaning.
  * A loader refuses a backend of another number. */
-#define DT_BACKEND_ABI 6u
+#define DT_BACKEND_ABI 7u
 
 /* Codes beside -errno.  The numbers are also those of base/err.h. */
 #define DT_BACKEND_EUNSUPPORTED 1010 /* legal in form, but no kernel for it    */
 #define DT_BACKEND_EDEVICE      1011 /* the device reported an error           */
+#define DT_BACKEND_EUNTRUSTED   1020 /* a time that is not to be trusted       */
+#define DT_BACKEND_ELOST        1021 /* the device answers this process no more, and
+                                      * perhaps no other: the text has the code's name */
 
 /* A line of error text, always terminated. */
 struct dt_backend_error {
@@ -150,6 +153,21 @@ struct dt_backend_options {
     uint32_t device; /* ordinal of the device; 0 on the host                  */
     uint32_t timed;  /* 1: elapsed_ns will be asked for; an engine leaves it 0, and
                       * no profiling library is started in its process */
+    uint32_t others; /* enum dt_backend_others */
+};
+
+/* Other processes that work on the device: whoever measures must be alone. */
+enum dt_backend_others {
+    DT_BACKEND_OTHERS_UNTIMED, /* refused (-EBUSY) if the context is timed          */
+    DT_BACKEND_OTHERS_REFUSED, /* in any case: what is run would disturb them       */
+    DT_BACKEND_OTHERS_TAKEN    /* never                                             */
+};
+
+/* What the device was like.  A number of 0 is not reported. */
+struct dt_backend_state {
+    uint32_t clock_mhz, memory_mhz; /* of what computes, and of its memory          */
+    uint64_t reasons;               /* why the clock is what it is: the driver's bits */
+    uint32_t others;                /* processes beside this one that work on it    */
 };
 
 /* One rank's word to the others of a group: called on every rank at once with equal
@@ -170,7 +188,9 @@ struct dt_backend {
 
     /* Open a context (threads, streams) and learn who computes.  Owned by the
      * caller; `close` takes NULL.
-     *   -ENODEV  no such device      -ENOMEM  out of memory */
+     *   -ENODEV  no such device      -ENOMEM  out of memory
+     *   -EBUSY   another process works on it
+     *   -DT_BACKEND_ELOST  it is there, and does not answer */
     int (*open) (const struct dt_backend_options *options, struct dt_backend_ctx **ret,
                  struct dt_backend_error *err);
     void (*close) (struct dt_backend_ctx *ctx);
@@ -214,7 +234,10 @@ struct dt_backend {
 
     /* Compute the call into `output` and return when it is complete.  The
      * workspace's contents are undefined before and after.  Buffers are from
-     * `alloc`, with the sizes of `plan`, and must not overlap. */
+     * `alloc`, with the sizes of `plan`, and must not overlap.
+     *   -DT_BACKEND_EUNTRUSTED  of a timed context: no time to be trusted, since the
+     *                           device is slowed, say
+     *   -EBUSY, -DT_BACKEND_ELOST */
     int (*run) (struct dt_backend_ctx *ctx, const struct dt_backend_call *call,
                 const void *operands, void *output, void *workspace,
                 struct dt_backend_error *err);
@@ -228,6 +251,19 @@ struct dt_backend {
     /* What caches hold when a timed run starts, for people; never NULL.  "warm": operands
      * lie where they lay the time before, and nothing empties a cache. */
     const char *caches;
+
+    /* The device's state: during the last timed run, or, if `now`, at this moment.  NULL:
+     * nothing is known of it.
+     *   -EBUSY  another process came to work on the device, which this context refuses
+     *   -DT_BACKEND_ELOST */
+    int (*state) (struct dt_backend_ctx *ctx, int now, struct dt_backend_state *ret,
+                  struct dt_backend_error *err);
+
+    /* The name of the device of an ordinal, the same in all processes of this machine and
+     * fit for a file's: who measures holds a lock of that name.  No context is opened.
+     * NULL: there is one, the machine.
+     *   -ENODEV, -DT_BACKEND_ELOST */
+    int (*device_name) (uint32_t device, char *text, size_t size, struct dt_backend_error *err);
 
     /* Copy `bytes` from an output buffer to host memory. */
     int (*read) (struct dt_backend_ctx *ctx, const void *output, size_t offset, size_t bytes,

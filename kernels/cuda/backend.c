@@ -50,6 +50,14 @@ static void close_ctx (struct dt_backend_ctx *ctx)
     free (ctx);
 }
 
+/* An error of the device before it is used.  What says that there is none is not a lost one. */
+static int no_device (cudaError_t e, uint32_t device, struct dt_backend_error *err)
+{
+    return cuda_fail (err, cuda_is_fatal (e) ? -DT_BACKEND_ELOST : -ENODEV,
+                      "cuda: device %u: %s (%d): %s", device, cudaGetErrorName (e), (int)e,
+                      cudaGetErrorString (e));
+}
+
 /* The device of this ordinal, without starting to use it. */
 static int find_device (struct dt_backend_ctx *ctx, uint32_t device, struct dt_backend_error *err)
 {
@@ -58,13 +66,14 @@ static int find_device (struct dt_backend_ctx *ctx, uint32_t device, struct dt_b
     cudaError_t e = cudaGetDeviceCount (&n);
 
     if (e != cudaSuccess)
-        return cuda_fail (err, -ENODEV, "cuda: no device: %s (%d): %s", cudaGetErrorName (e),
-                          (int)e, cudaGetErrorString (e));
+        return cuda_is_fatal (e) ? no_device (e, device, err)
+                                 : cuda_fail (err, -ENODEV, "cuda: no device: %s (%d): %s",
+                                              cudaGetErrorName (e), (int)e,
+                                              cudaGetErrorString (e));
     if (n <= 0 || device >= (uint32_t)n)
         return cuda_fail (err, -ENODEV, "cuda: no device %u; there are %d", device, n);
     if ((e = cudaGetDeviceProperties (&prop, (int)device)) != cudaSuccess)
-        return cuda_fail (err, -ENODEV, "cuda: device %u: %s (%d)", device, cudaGetErrorName (e),
-                          (int)e);
+        return no_device (e, device, err);
     if (prop.major < 8)
         return cuda_fail (err, -ENODEV, "cuda: device %u, %s, has compute capability %d.%d; 8.0 is"
                           " the least", device, prop.name, prop.major, prop.minor);
@@ -75,6 +84,26 @@ static int find_device (struct dt_backend_ctx *ctx, uint32_t device, struct dt_b
         .name = "cuda", .build = CUDA_BUILD, .libraries = ctx->libraries, .driver = ctx->driver,
         .device = ctx->name, .units = (uint32_t)prop.multiProcessorCount,
     };
+    return 0;
+}
+
+int cuda_state (struct dt_backend_ctx *ctx, struct dt_backend_error *err)
+{
+    struct cuda_nvml_state s;
+    int r;
+
+    if (!ctx->nvml)
+        return 0;
+    if ((r = cuda_nvml_read (ctx->nvml, &s, err)) < 0)
+        return r;
+    if (ctx->alone && s.others > ctx->others)
+        return cuda_fail (err, -EBUSY, "another process (%u) started to compute on device %d"
+                          " during the measurement; times are not kept", s.other_pid,
+                          ctx->device);
+    ctx->seen = (struct dt_backend_state){ .clock_mhz = s.sm_mhz, .memory_mhz = s.memory_mhz,
+                                           .reasons = s.reasons,
+                                           .others = s.others > ctx->own ? s.others - ctx->own
+                                                                         : 0 };
     return 0;
 }
 
@@ -90,13 +119,13 @@ static int watch_device (struct dt_backend_ctx *ctx, struct dt_backend_error *er
         || cuda_nvml_new (pci, &ctx->nvml, &why) < 0)
         return 0;
     snprintf (ctx->driver, sizeof ctx->driver, "%s", cuda_nvml_driver (ctx->nvml));
-    if (!ctx->timed || ctx->shared)
-        return 0;
     if ((r = cuda_nvml_read (ctx->nvml, &s, err)) < 0)
         return r;
-    if (s.others)
-        return cuda_fail (err, -EBUSY, "cuda: process %u computes on device %d; end it, or set"
-                          " DETENT_CUDA_SHARED=1 to measure beside it", s.other_pid, ctx->device);
+    ctx->others = s.others;
+    if (ctx->alone && s.others)
+        return cuda_fail (err, -EBUSY, "cuda: process %u computes on device %d, or holds memory of"
+                          " it; end it, or measure beside it: --shared, or DETENT_CUDA_SHARED=1", s.other_pid,
+                          ctx->device);
     return 0;
 }
 
@@ -127,11 +156,21 @@ static int start_device (struct dt_backend_ctx *ctx, struct dt_backend_error *er
     if (!ctx->driver[0] && cudaDriverGetVersion (&driver) == cudaSuccess)
         snprintf (ctx->driver, sizeof ctx->driver, "CUDA %d.%d", driver / 1000,
                   driver % 1000 / 10);
-    if (ctx->nvml && (r = cuda_nvml_read (ctx->nvml, &s, err)) < 0)
+    if (!ctx->nvml)
+        return 0;
+    if ((r = cuda_nvml_read (ctx->nvml, &s, err)) < 0)
         return r;
     /* This process too, where the driver knows it by another number than we do. */
-    ctx->others = ctx->nvml ? s.others : 0;
+    ctx->own = s.others > ctx->others ? s.others - ctx->others : 0;
+    ctx->others = s.others;
     return 0;
+}
+
+static int is_alone (const struct dt_backend_options *o)
+{
+    if (!o || o->others == DT_BACKEND_OTHERS_TAKEN || is_set ("DETENT_CUDA_SHARED", "1"))
+        return 0;
+    return o->timed || o->others == DT_BACKEND_OTHERS_REFUSED;
 }
 
 static int open_ctx (const struct dt_backend_options *options, struct dt_backend_ctx **ret,
@@ -144,7 +183,7 @@ static int open_ctx (const struct dt_backend_options *options, struct dt_backend
     if (!(ctx = calloc (1, sizeof *ctx)))
         return cuda_fail (err, -ENOMEM, "cuda: out of memory");
     ctx->timed = options && options->timed;
-    ctx->shared = is_set ("DETENT_CUDA_SHARED", "1");
+    ctx->alone = is_alone (options);
     if ((r = find_device (ctx, options ? options->device : 0, err)) < 0
         || (r = watch_device (ctx, err)) < 0 || (r = start_clock (ctx, err)) < 0
         || (r = start_device (ctx, err)) < 0)
@@ -199,7 +238,7 @@ static int slot_of (struct dt_backend_ctx *ctx, const struct dt_backend_call *ca
         return cuda_fail (err, -EINVAL, "%s: there is no kind %u of data", families[i].name,
                           call->data);
     if (ctx->dead[0])
-        return cuda_refuse (call, err, -DT_BACKEND_EDEVICE, "device %d gives no more answers since"
+        return cuda_refuse (call, err, -DT_BACKEND_ELOST, "device %d gives no more answers since"
                             " %s; a new process may", ctx->device, ctx->dead);
     *ret = i;
     return cuda_check (ctx, cudaSetDevice (ctx->device), "cuda: device", err);
@@ -287,6 +326,32 @@ static uint64_t elapsed_ns (const struct dt_backend_ctx *ctx)
     return ctx->elapsed_ns;
 }
 
+static int state (struct dt_backend_ctx *ctx, int now, struct dt_backend_state *ret,
+                  struct dt_backend_error *err)
+{
+    int r = now ? cuda_state (ctx, err) : 0;
+
+    if (r == 0)
+        *ret = ctx->seen;
+    return r;
+}
+
+/* By its address on the bus, which neither CUDA_VISIBLE_DEVICES nor a reset changes. */
+static int device_name (uint32_t device, char *text, size_t size, struct dt_backend_error *err)
+{
+    struct dt_backend_ctx ctx = { .device = 0 };
+    char pci[32];
+    cudaError_t e;
+    int r;
+
+    if ((r = find_device (&ctx, device, err)) < 0)
+        return r;
+    if ((e = cudaDeviceGetPCIBusId (pci, sizeof pci, (int)device)) != cudaSuccess)
+        return no_device (e, device, err);
+    snprintf (text, size, "gpu-%s", pci);
+    return 0;
+}
+
 static int read_buffer (struct dt_backend_ctx *ctx, const void *output, size_t offset,
                         size_t bytes, void *ret, struct dt_backend_error *err)
 {
@@ -309,7 +374,8 @@ static struct dt_backend backend = {
     .open = open_ctx, .close = close_ctx, .join = join, .identity = identity,
     .plan = plan, .alloc = alloc_buffer, .free = free_buffer, .set = set_buffer,
     .fill = fill, .run = run, .elapsed_ns = elapsed_ns,
-    .clock = "CUPTI", .caches = "cold for gemm, warm for allreduce", .read = read_buffer, .rows = rows,
+    .clock = "CUPTI", .caches = "cold for gemm, warm for allreduce",
+    .state = state, .device_name = device_name, .read = read_buffer, .rows = rows,
 };
 
 /* The interface wants the families side by side; each is defined beside its

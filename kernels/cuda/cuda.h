@@ -31,14 +31,15 @@ struct dt_backend_ctx {
     struct cuda_nvml *nvml;        /* NULL: not loaded */
     int joined;                    /* one rank of a group */
     int timed;                     /* runs are timed: by `clock`, or by events if NULL */
-    int shared;                    /* other processes may compute on the device meanwhile */
+    int alone;                     /* other processes that compute on the device are refused */
     struct cuda_clock *clock;
     cudaEvent_t begin, end;
     uint64_t elapsed_ns;           /* of the last timed run */
     uint64_t warm[CUDA_WARM][2];   /* launches seen; only they are timed */
     uint64_t looked_ns;            /* when the device's state was read last: */
-    uint32_t others, sm_mhz;       /*   who else computed at the start; its clock now */
-    uint64_t reasons;              /*   NVML's clock event reasons */
+    uint32_t others, own;          /*   who else computed at the start, and whether that
+                                    *   counts this process, whose number NVML may not know */
+    struct dt_backend_state seen;  /*   what it was like */
     uint64_t turn;                 /* launches so far: which copy of the operands is read */
     char dead[256];                /* the error after which the device gives no more answers */
 };
@@ -84,10 +85,18 @@ int cuda_fail (struct dt_backend_error *err, int code, const char *format, ...)
 int cuda_refuse (const struct dt_backend_call *call, struct dt_backend_error *err, int code,
                  const char *format, ...) __attribute__ ((format (printf, 4, 5)));
 
+/* 1: every later call of the process on this device fails too. */
+int cuda_is_fatal (cudaError_t e);
+
 /* 0, or -DT_BACKEND_EDEVICE with 'what' and the error's name.  An error that ends
- * the device's context is kept in ctx->dead. */
+ * the device's context is -DT_BACKEND_ELOST, and kept in ctx->dead. */
 int cuda_check (struct dt_backend_ctx *ctx, cudaError_t e, const char *what,
                 struct dt_backend_error *err);
+
+/* Read the device's state into ctx->seen, if NVML is there.
+ *   -EBUSY             another process came to compute on it, which ctx->alone refuses
+ *   -DT_BACKEND_ELOST  it is lost */
+int cuda_state (struct dt_backend_ctx *ctx, struct dt_backend_error *err);
 
 /* Every fact and parameter against the family's schema, and per-request values
  * where there may be none.

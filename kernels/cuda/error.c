@@ -58,7 +58,7 @@ int cuda_refuse (const struct dt_backend_call *call, struct dt_backend_error *er
 }
 
 /* Errors after which every later call of the process on this device fails too. */
-static int is_fatal (cudaError_t e)
+int cuda_is_fatal (cudaError_t e)
 {
     switch (e) {
     case cudaErrorECCUncorrectable:
@@ -88,10 +88,11 @@ int cuda_check (struct dt_backend_ctx *ctx, cudaError_t e, const char *what,
     if (e == cudaSuccess)
         return 0;
     cudaGetLastError (); /* a launch's error would else come up at the next call */
-    if (is_fatal (e) && ctx && !ctx->dead[0])
+    if (cuda_is_fatal (e) && ctx && !ctx->dead[0])
         snprintf (ctx->dead, sizeof ctx->dead, "%s: %s (%d)", what, cudaGetErrorName (e), (int)e);
-    return cuda_fail (err, -DT_BACKEND_EDEVICE, "%s: %s (%d): %s", what, cudaGetErrorName (e),
-                      (int)e, cudaGetErrorString (e));
+    return cuda_fail (err, cuda_is_fatal (e) ? -DT_BACKEND_ELOST : -DT_BACKEND_EDEVICE,
+                      "%s: %s (%d): %s", what, cudaGetErrorName (e), (int)e,
+                      cudaGetErrorString (e));
 }
 
 static int check_value (const struct dt_backend_call *call, size_t p, size_t request,

@@ -17,7 +17,7 @@
 typedef void *nvml_device;
 
 enum { NVML_SUCCESS = 0, NVML_INSUFFICIENT_SIZE = 7, NVML_GPU_IS_LOST = 15 };
-enum { NVML_CLOCK_SM = 1 };
+enum { NVML_CLOCK_SM = 1, NVML_CLOCK_MEM = 2 };
 
 struct nvml_process { /* nvmlProcessInfo_t of _v3 */
     unsigned pid;
@@ -119,12 +119,15 @@ int cuda_nvml_read (struct cuda_nvml *n, struct cuda_nvml_state *ret,
     if ((e = n->clock (n->device, NVML_CLOCK_SM, &mhz)) == NVML_SUCCESS)
         s.sm_mhz = mhz;
     if (e != NVML_GPU_IS_LOST
+        && (e = n->clock (n->device, NVML_CLOCK_MEM, &mhz)) == NVML_SUCCESS)
+        s.memory_mhz = mhz;
+    if (e != NVML_GPU_IS_LOST
         && (e = n->reasons (n->device, &reasons)) == NVML_SUCCESS)
         s.reasons = reasons;
     if (e != NVML_GPU_IS_LOST)
         e = n->processes (n->device, &count, process);
     if (e == NVML_GPU_IS_LOST)
-        return cuda_fail (err, -DT_BACKEND_EDEVICE, "NVML: the device is lost; it needs a reset");
+        return cuda_fail (err, -DT_BACKEND_ELOST, "NVML: the device is lost; it needs a reset");
     if (e == NVML_SUCCESS || e == NVML_INSUFFICIENT_SIZE) {
         for (i = 0; e == NVML_SUCCESS && i < count; i++)
             if (!is_ours (process[i].pid)) {

@@ -6,7 +6,7 @@
 #include "kernels/cuda/cuda.h"
 
 struct cuda_nvml_state {
-    uint32_t sm_mhz;    /* 0: not reported */
+    uint32_t sm_mhz, memory_mhz; /* 0: not reported */
     uint64_t reasons;   /* clock event reasons, NVML's mask; 0 also if not reported */
     uint32_t others;    /* processes that compute on the device, but for this one and
                          * its parent's other children: a daemon's workers take turns */
@@ -22,7 +22,7 @@ struct cuda_nvml *cuda_nvml_free (struct cuda_nvml *nvml); /* NULL ok; returns N
 const char *cuda_nvml_driver (const struct cuda_nvml *nvml); /* "580.159.04" */
 
 /* What a device does not report stays 0.
- *   -DT_BACKEND_EDEVICE  the device is lost */
+ *   -DT_BACKEND_ELOST  the device is lost */
 int cuda_nvml_read (struct cuda_nvml *nvml, struct cuda_nvml_state *ret,
                     struct dt_backend_error *err);
 #endif

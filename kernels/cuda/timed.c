@@ -190,22 +190,15 @@ fail:
 static int look (struct dt_backend_ctx *ctx, int now, const char **ret_slowed,
                  struct dt_backend_error *err)
 {
-    struct cuda_nvml_state s;
     int r;
 
     *ret_slowed = NULL;
-    if (!ctx->nvml || (!now && now_ns () - ctx->looked_ns < STATE_NS))
+    if (!now && now_ns () - ctx->looked_ns < STATE_NS)
         return 0;
-    if ((r = cuda_nvml_read (ctx->nvml, &s, err)) < 0)
+    if ((r = cuda_state (ctx, err)) < 0)
         return r;
     ctx->looked_ns = now_ns ();
-    ctx->sm_mhz = s.sm_mhz;
-    ctx->reasons = s.reasons;
-    if (!ctx->shared && s.others > ctx->others)
-        return cuda_fail (err, -EBUSY, "another process (%u) started to compute on device %d"
-                          " during the measurement; times are not kept", s.other_pid,
-                          ctx->device);
-    *ret_slowed = cuda_reasons_text (s.reasons);
+    *ret_slowed = cuda_reasons_text (ctx->seen.reasons);
     return 0;
 }
 
@@ -224,9 +217,9 @@ static int settle (struct dt_backend_ctx *ctx, struct dt_backend_error *err)
         nanosleep (&pause, NULL);
         pause.tv_nsec = pause.tv_nsec < 500000000 ? pause.tv_nsec * 2 : pause.tv_nsec;
     }
-    return cuda_fail (err, -DT_BACKEND_EDEVICE, "unstable: device %d is slowed (%s, SM clock"
+    return cuda_fail (err, -DT_BACKEND_EUNTRUSTED, "unstable: device %d is slowed (%s, SM clock"
                       " %u MHz); let it cool, or see to its power", ctx->device, slowed,
-                      ctx->sm_mhz);
+                      ctx->seen.clock_mhz);
 }
 
 /* Load what the call launches, before it is timed or captured.  Ranks of a group make
@@ -263,7 +256,7 @@ int cuda_run_timed (struct dt_backend_ctx *ctx, const struct cuda_run *run,
         if ((r = settle (ctx, err)) < 0 || (r = attempt (ctx, run, &verdict, &ns, err)) < 0)
             return r;
         if (ctx->clock && cuda_tally_broken (cuda_clock_tally (ctx->clock)))
-            return cuda_refuse (run->call, err, -DT_BACKEND_EDEVICE, "%llu of %llu runs gave no"
+            return cuda_refuse (run->call, err, -DT_BACKEND_EUNTRUSTED, "%llu of %llu runs gave no"
                                 " time (last: %s); beyond 1 in %u the clock is not trusted",
                                 (unsigned long long)cuda_clock_tally (ctx->clock)->dropped,
                                 (unsigned long long)cuda_clock_tally (ctx->clock)->runs,
@@ -273,6 +266,6 @@ int cuda_run_timed (struct dt_backend_ctx *ctx, const struct cuda_run *run,
             return 0;
         }
     }
-    return cuda_refuse (run->call, err, -DT_BACKEND_EDEVICE, "%d runs in a row gave no time: %s",
+    return cuda_refuse (run->call, err, -DT_BACKEND_EUNTRUSTED, "%d runs in a row gave no time: %s",
                         i, cuda_span_text (verdict));
 }

@@ -25,7 +25,7 @@ int cuda_run_plain (struct dt_backend_ctx *ctx, const struct cuda_run *run,
 /* The same as one CUDA graph, whose nodes say how many records are due, and set
  * ctx->elapsed_ns.  A run whose records are not to be believed, or during which the
  * device was slowed by heat or power, is started again a few times.
- *   -DT_BACKEND_EDEVICE  no time that can be trusted: the text says why
+ *   -DT_BACKEND_EUNTRUSTED  no time that can be trusted: the text says why
  *   -EBUSY               another process computes on the device */
 int cuda_run_timed (struct dt_backend_ctx *ctx, const struct cuda_run *run,
                     struct dt_backend_error *err);

@@ -377,7 +377,8 @@ START_TEST (device_error)
     lost.dead[0] = 0;
     ck_assert_int_eq (cuda_check (&lost, cudaSuccess, "run", &err), 0);
     ck_assert_str_eq (err.text, "");
-    ck_assert_int_eq (cuda_check (&lost, device_errors[_i].e, "run", &err), -DT_BACKEND_EDEVICE);
+    ck_assert_int_eq (cuda_check (&lost, device_errors[_i].e, "run", &err),
+                      device_errors[_i].ends ? -DT_BACKEND_ELOST : -DT_BACKEND_EDEVICE);
     ck_assert_msg (strstr (err.text, device_errors[_i].name) != NULL, "%s", err.text);
     ck_assert_int_eq (lost.dead[0] != 0, device_errors[_i].ends);
     if (device_errors[_i].ends) { /* the first such error stays the reason */
@@ -622,6 +623,7 @@ START_TEST (plugin_without_a_device)
     options.device = 1000000; /* nowhere there */
     ck_assert_int_eq (b->open (&options, &opened, &err), -ENODEV);
     ck_assert_msg (strstr (err.text, "no device") != NULL, "%s", err.text);
+    ck_assert_int_eq (b->device_name (1000000, path, sizeof path, &err), -ENODEV);
     options.device = 0;
     if ((r = b->open (&options, &opened, &err)) == 0) {
         b->close (opened);
