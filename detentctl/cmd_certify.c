@@ -15,6 +15,7 @@ static const struct dt_ctl_option options[] = {
     { "rivals", 0, "N", "contexts that run beside, to contend (default: 1)" },
     { "seed", 0, "N", "of batches and free values (default: 1)" },
     { "anew", 0, NULL, "certify also what has certificates that hold" },
+    { "shared", 0, NULL, "also beside other processes on the device" },
     { "detach", 0, NULL, "print the job's number and do not wait for its end" },
     { "list", 0, NULL, "list certificates, of the deployment or of all" },
     { "show", 0, "DIGEST", "show one certificate, by at least 6 digits" },
@@ -83,6 +84,7 @@ static int fill (const struct dt_ctl *c, Detent__CertifyRequest *body, struct dt
         return r;
     body->has_seed = dt_ctl_flag (c, "seed");
     body->has_anew = body->anew = dt_ctl_flag (c, "anew");
+    body->has_shared = body->shared = dt_ctl_flag (c, "shared");
     body->has_detach = body->detach = dt_ctl_flag (c, "detach");
     body->deployment = c->arg[0];
     body->family = (char *)dt_ctl_value (c, "family");

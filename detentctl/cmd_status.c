@@ -3,6 +3,7 @@
 
 #include "detentctl/commands.h"
 #include "detentctl/connect.h"
+#include "detentctl/hold_view.h"
 #include "detentctl/print.h"
 
 struct row {
@@ -49,11 +50,13 @@ static void print (const struct dt_ctl *c, const Detent__StatusReply *s)
         line ("signer", dt_hex (s->signer));
         for (size_t i = 0; i < ROWS; i++)
             printf ("%-13s %" PRIu64 "\n", row[i].name, row[i].value);
+        dt_holds_print (s->hold, s->n_hold, "held");
         return;
     }
     o = dt_json_object ();
     for (size_t i = 0; i < ROWS; i++)
         dt_json_set (o, row[i].name, dt_json_u64 (row[i].value));
+    dt_json_set (o, "held", dt_holds_json (s->hold, s->n_hold));
     dt_json_set (o, "daemon_version", dt_json_text (s->version));
     dt_json_set (o, "signer", dt_json_hex (s->signer));
     dt_json_set (o, "store", dt_json_text (s->store));

@@ -17,6 +17,7 @@ static const struct dt_ctl_option options[] = {
     { "force", 0, "LIST", "pins and knobs to set by hand, as SITE:NAME=VALUE,..." },
     { "no-tables", 0, NULL, "leave free values to the program: no tables for them" },
     { "anew", 0, NULL, "time all, also what an earlier tune of the same timed" },
+    { "shared", 0, NULL, "also beside other processes on the device; the result says how many" },
     { "detach", 0, NULL, "print the job's number and do not wait for its end" },
     { 0 },
 };
@@ -46,6 +47,7 @@ static int fill (const struct dt_ctl *c, Detent__TuneRequest *body, struct dt_di
     body->has_all_traces = body->all_traces = dt_ctl_flag (c, "all-traces");
     body->has_no_tables = body->no_tables = dt_ctl_flag (c, "no-tables");
     body->has_anew = body->anew = dt_ctl_flag (c, "anew");
+    body->has_shared = body->shared = dt_ctl_flag (c, "shared");
     body->has_detach = body->detach = dt_ctl_flag (c, "detach");
     return 0;
 }

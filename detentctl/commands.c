@@ -16,6 +16,7 @@ const struct dt_ctl_command *const dt_ctl_commands[] = {
     &dt_cmd_trace_list,
     &dt_cmd_trace_show,
     &dt_cmd_tune,
+    &dt_cmd_jobs_release, /* before the one word that it starts with */
     &dt_cmd_jobs,
     &dt_cmd_attach,
     &dt_cmd_cancel,

@@ -9,6 +9,7 @@
 
 #include "detentctl/certificate_view.h"
 #include "detentctl/connect.h"
+#include "detentctl/print.h"
 #include "detentctl/progress.h"
 
 /* The first SIGINT detaches, the second ends the process.  A signal that comes
@@ -59,6 +60,20 @@ static int body_is_job (const Detent__Reply *reply, struct dt_err *reterr)
                        "detentd answers another question; are client and daemon of one version?");
 }
 
+/* Said once each time, also where there is no progress: it may last. */
+static void tell_held (const Detent__JobReply *j, int *held)
+{
+    int is = !strcmp (j->state, "held");
+
+    if (is && !*held) {
+        dt_progress_done ();
+        dt_print (stderr, "detentctl: job %" PRIu64 " is held: %s; it goes on by itself once the "
+                  "device is there", j->job, j->what);
+        fputc ('\n', stderr);
+    }
+    *held = is;
+}
+
 /* The final reply.  Only the first must come in time: then detentd is there, and
  * a connection that breaks is noticed. */
 static int wait_for_end (struct dt_client *client, int timeout_ms, Detent__Reply **ret,
@@ -66,7 +81,7 @@ static int wait_for_end (struct dt_client *client, int timeout_ms, Detent__Reply
 {
     Detent__Reply *reply = NULL;
     uint64_t job = 0;
-    int r;
+    int held = 0, r;
 
     for (;;) {
         if (interrupted)
@@ -81,6 +96,7 @@ static int wait_for_end (struct dt_client *client, int timeout_ms, Detent__Reply
             return 0;
         }
         job = reply->job->job;
+        tell_held (reply->job, &held);
         dt_progress (reply->job->fraction, reply->job->has_left_s ? reply->job->left_s : -1,
                      reply->job->what);
         detent__reply__free_unpacked (reply, NULL);

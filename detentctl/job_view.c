@@ -119,6 +119,17 @@ static void print_refusals (const Detent__JobReply *j)
     dt_buf_done (&b);
 }
 
+/* What the device was like. */
+static void print_conditions (const Detent__JobReply *j)
+{
+    if (j->has_clock_mhz)
+        note ("clock %" PRIu32 " MHz (least %" PRIu32 "), memory %" PRIu32 " MHz (least %" PRIu32
+              "), event reasons 0x%" PRIx64, j->clock_mhz, j->clock_mhz_least, j->memory_mhz,
+              j->memory_mhz_least, j->clock_reasons);
+    if (j->has_contended)
+        note ("contended: %" PRIu32 " other processes worked on the device", j->contended);
+}
+
 static void print_text (const Detent__JobReply *j)
 {
     int certifies = !strcmp (j->kind, "certify");
@@ -132,6 +143,7 @@ static void print_text (const Detent__JobReply *j)
     if (j->clock && j->caches)
         dt_print (stdout, " by %s, caches %s", j->clock, j->caches);
     putchar ('\n');
+    print_conditions (j);
     if (!j->has_ended_ns && *j->what) {
         dt_print (stdout, "%3.0f%%: %s", j->fraction * 100, j->what);
         putchar ('\n');
@@ -224,6 +236,15 @@ json_t *dt_job_json (const Detent__JobReply *j)
     dt_json_set (o, "bits", j->has_bits ? dt_json_hex (j->bits) : json_null ());
     dt_json_set (o, "caches", j->caches ? dt_json_text (j->caches) : json_null ());
     dt_json_set (o, "certified", dt_certified_json (j));
+    dt_json_set (o, "clock_mhz", j->has_clock_mhz ? dt_json_u64 (j->clock_mhz) : json_null ());
+    dt_json_set (o, "clock_mhz_least",
+                 j->has_clock_mhz_least ? dt_json_u64 (j->clock_mhz_least) : json_null ());
+    dt_json_set (o, "clock_reasons",
+                 j->has_clock_reasons ? dt_json_u64 (j->clock_reasons) : json_null ());
+    dt_json_set (o, "contended", dt_json_u64 (j->has_contended ? j->contended : 0));
+    dt_json_set (o, "memory_mhz", j->has_memory_mhz ? dt_json_u64 (j->memory_mhz) : json_null ());
+    dt_json_set (o, "memory_mhz_least",
+                 j->has_memory_mhz_least ? dt_json_u64 (j->memory_mhz_least) : json_null ());
     dt_json_set (o, "clock", j->clock ? dt_json_text (j->clock) : json_null ());
     dt_json_set (o, "code", j->has_code ? json_integer (j->code) : json_null ());
     dt_json_set (o, "deployment", dt_json_text (j->deployment));

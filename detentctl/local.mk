@@ -16,6 +16,7 @@ libdtctl_la_SOURCES = \
 	detentctl/cmd_export.c \
 	detentctl/cmd_fetch.c \
 	detentctl/cmd_jobs.c \
+	detentctl/cmd_jobs_release.c \
 	detentctl/cmd_log.c \
 	detentctl/cmd_pins.c \
 	detentctl/cmd_selir_check.c \
@@ -39,6 +40,7 @@ libdtctl_la_SOURCES = \
 	detentctl/gpu.c detentctl/gpu.h \
 	detentctl/graphs.c detentctl/graphs.h \
 	detentctl/help.c \
+	detentctl/hold_view.c detentctl/hold_view.h \
 	detentctl/job.c detentctl/job.h \
 	detentctl/job_view.c \
 	detentctl/model.c detentctl/model.h \

@@ -323,7 +323,9 @@ static int certify (struct certifying *t, struct dt_store *s, struct dt_err *ret
     for (t->at = 0; t->at < t->n_subjects; t->at++)
         if (!t->subject[t->at].known && (r = run_round (t, &t->subject[t->at], reterr)) < 0)
             return r;
-    return 0;
+    if ((r = dt_measure_look (&t->measure, reterr)) == 0)
+        dt_holds_forget (t->job->d->holds, t->job->backend, t->job->devices);
+    return r;
 }
 
 /* --- the end ---------------------------------------------------------------------------- */
@@ -334,6 +336,7 @@ static int pack (struct certifying *t, enum dt_job_state state, int code, const 
     Detent__JobReply *r = &t->reply;
 
     dt_job_describe_end (t->job, state, code, text, r, t->what);
+    dt_conditions_describe (&t->measure.conditions, r);
     if (!(r->certified = dt_arena_array (arena (t), t->n_subjects, sizeof *r->certified)))
         return dt_err_nomem (reterr);
     for (size_t i = 0; i < t->n_subjects; i++)
@@ -369,10 +372,13 @@ void dt_certifying_run (struct dt_work *w, struct dt_store *s)
     if (!t)
         return; /* no result: clients are told an error, the row fails at the next start */
     t->job = j;
-    if ((r = dt_job_begin (j, &err)) == 0 && (r = certify (t, s, &err)) == 0)
+    if ((r = dt_job_live (j, &err)) == 0 && (r = certify (t, s, &err)) == 0)
         err.text[0] = 0;
-    end (t, r == 0 ? DT_JOB_DONE : r == -DT_ECANCELLED ? DT_JOB_CANCELLED : DT_JOB_FAILED, r,
-         &err);
+    if (j->waits)
+        dt_job_hold (j, err.text);
+    else
+        end (t, r == 0 ? DT_JOB_DONE : r == -DT_ECANCELLED ? DT_JOB_CANCELLED : DT_JOB_FAILED, r,
+             &err);
     dt_measure_close (&t->measure);
     dt_solving_done (&t->solving);
     dt_free (t);

@@ -15,6 +15,7 @@
 #include "base/time.h"
 #include "detentd/loop.h"
 #include "detentd/place.h"
+#include "detentd/resume.h"
 #include "detentd/sd.h"
 #include "proto/wire.h"
 
@@ -110,6 +111,8 @@ static int open_store (struct dt_daemon *d, struct dt_err *reterr)
         r = dt_jobs_recover (s, reterr);
     if (r == 0)
         r = dt_store_open (d->store_path, 0, &d->reader, reterr);
+    if (r == 0 && !dt_store_is_newer (s))
+        r = dt_holds_load (d->holds, d->reader, reterr);
     dt_store_close (s);
     return r;
 }
@@ -153,6 +156,7 @@ int dt_daemon_open (const struct dt_options *options, struct dt_daemon **ret,
         || (r = dt_place_endpoint (options->endpoint, reterr)) < 0
         || (r = dt_families_new (&d->families, reterr)) < 0
         || (r = dt_who_new (&d->who, reterr)) < 0
+        || (r = dt_holds_new (&d->holds, reterr)) < 0
         || (r = open_key (d, reterr)) < 0
         || (r = open_store (d, reterr)) < 0)
         goto fail;
@@ -160,7 +164,8 @@ int dt_daemon_open (const struct dt_options *options, struct dt_daemon **ret,
         r = dt_err_set (reterr, -errno, "ZeroMQ: %s", zmq_strerror (errno));
         goto fail;
     }
-    if ((r = open_pools (d, reterr)) < 0 || (r = open_sockets (d, reterr)) < 0)
+    if ((r = open_pools (d, reterr)) < 0 || (r = open_sockets (d, reterr)) < 0
+        || (!dt_store_is_newer (d->reader) && (r = dt_resume (d, reterr)) < 0))
         goto fail;
     *ret = d;
     return 0;
@@ -230,6 +235,7 @@ struct dt_daemon *dt_daemon_close (struct dt_daemon *d)
     dt_store_close (d->reader);
     dt_families_free (d->families);
     dt_who_free (d->who);
+    dt_holds_free (d->holds);
     dt_key_done (&d->key);
     dt_free (d->store_path);
     dt_free (d->events_endpoint);

@@ -7,6 +7,7 @@
 
 #include "base/log.h"
 #include "detentd/families.h"
+#include "detentd/holds.h"
 #include "detentd/jobs.h"
 #include "detentd/key.h"
 #include "detentd/options.h"
@@ -24,6 +25,7 @@ struct dt_daemon {
     struct dt_pool *writer, *crew, *tuner;  /* any thread */
     struct dt_families *families;           /* any thread */
     struct dt_who *who;                     /* any thread */
+    struct dt_holds *holds;                 /* any thread */
     struct dt_key key;                      /* immutable: any thread */
     struct dt_jobs jobs;
     uint64_t started_ns; /* CLOCK_MONOTONIC */

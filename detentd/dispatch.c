@@ -24,6 +24,7 @@ static const struct dt_method methods[] = { /* index = number in the oneof */
     [DETENT__REQUEST__BODY_CERTIFICATE_REVOKE] = { "certificate_revoke",
                                                    dt_req_certificate_revoke, DT_ROLE_ADMIN },
     [DETENT__REQUEST__BODY_COVERAGE] = { "coverage", dt_req_coverage, DT_ROLE_READ },
+    [DETENT__REQUEST__BODY_HOLD_RELEASE] = { "hold_release", dt_req_hold_release, DT_ROLE_ADMIN },
     [DETENT__REQUEST__BODY_FETCH] = { "fetch", dt_req_fetch, DT_ROLE_READ },
 };
 

@@ -31,6 +31,17 @@ int dt_job_insert (struct dt_ask *a, struct dt_store *s, struct dt_err *reterr);
 void dt_job_started (struct dt_ask *a, int detach,
                      void (*run) (struct dt_work *w, struct dt_store *s));
 
+/* The job that a request asks for, checked; the caller's.  `rq` is kept in it, with what
+ * it left open (the newest trace) as it was found. */
+int dt_job_of_tune (struct dt_daemon *d, Detent__Request *rq, struct dt_job **ret,
+                    struct dt_err *reterr);
+int dt_job_of_certify (struct dt_daemon *d, Detent__Request *rq, struct dt_job **ret,
+                       struct dt_err *reterr);
+
+/* What is held, or of it one device; of the ask's arena. */
+int dt_hold_list (struct dt_ask *a, const char *device, Detent__Hold ***ret, size_t *ret_n,
+                  struct dt_err *reterr);
+
 int dt_req_status (struct dt_ask *a, struct dt_err *reterr);
 int dt_req_trace_submit (struct dt_ask *a, struct dt_err *reterr);
 int dt_req_trace_list (struct dt_ask *a, struct dt_err *reterr);
@@ -41,6 +52,7 @@ int dt_req_certify (struct dt_ask *a, struct dt_err *reterr);
 int dt_req_certificate_list (struct dt_ask *a, struct dt_err *reterr);
 int dt_req_certificate_revoke (struct dt_ask *a, struct dt_err *reterr);
 int dt_req_coverage (struct dt_ask *a, struct dt_err *reterr);
+int dt_req_hold_release (struct dt_ask *a, struct dt_err *reterr);
 int dt_req_job_list (struct dt_ask *a, struct dt_err *reterr);
 int dt_req_job_attach (struct dt_ask *a, struct dt_err *reterr);
 int dt_req_job_cancel (struct dt_ask *a, struct dt_err *reterr);

@@ -145,7 +145,7 @@ static int describe (const struct dt_options *o, char *plugin, struct dt_schema_
     m.backend = plugin;
     rq.body_case = DETENT__WORKER_REQUEST__BODY_DESCRIBE;
     rq.describe = &m;
-    if ((r = dt_worker_new (o->profiler, &w, reterr)) == 0
+    if ((r = dt_worker_new (o->profiler, NULL, 0, &w, reterr)) == 0
         && (r = dt_worker_call (w, &rq, plugin, &reply, reterr)) == 0)
         r = take (reply, ret, reterr);
     dt_worker_free (w);

@@ -3,6 +3,7 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -11,13 +12,19 @@
 #include "detentd/publish.h"
 
 #define SETTLE_TICKS 5 /* a second: a full disk is seldom freed sooner */
+/* How soon a job asks again for a device that another detentd has: a second, then twice as
+ * long each time up to this. */
+#define RETRY_NS 1000000000ull
+#define MOST_DOUBLINGS 3
 
 static const struct {
     const char *name;
     unsigned next; /* bits of the states that may follow */
 } states[DT_JOB_STATES] = {
-    [DT_JOB_QUEUED] = { "queued", 1u << DT_JOB_RUNNING | 1u << DT_JOB_FAILED
+    [DT_JOB_QUEUED] = { "queued", 1u << DT_JOB_HELD | 1u << DT_JOB_RUNNING | 1u << DT_JOB_FAILED
                                       | 1u << DT_JOB_CANCELLED },
+    [DT_JOB_HELD] = { "held", 1u << DT_JOB_HELD | 1u << DT_JOB_RUNNING | 1u << DT_JOB_FAILED
+                                  | 1u << DT_JOB_CANCELLED },
     [DT_JOB_RUNNING] = { "running", 1u << DT_JOB_DONE | 1u << DT_JOB_FAILED
                                         | 1u << DT_JOB_CANCELLED },
     [DT_JOB_DONE] = { "done", 0 },
@@ -66,6 +73,8 @@ struct dt_job *dt_job_free (struct dt_job *j)
     }
     dt_free (j->force);
     dt_free (j->peer);
+    dt_free (j->request);
+    dt_free (j->backend);
     dt_free (j->result);
     dt_free (j);
     return NULL;
@@ -95,7 +104,6 @@ void dt_job_describe (struct dt_job *j, Detent__JobReply *ret, char what[DT_JOB_
     ret->left_s = j->left_s >= 0 ? j->left_s : 0;
     ret->measurements = j->measurements;
     memcpy (what, j->what, DT_JOB_WHAT);
-    j->told = j->changes;
     pthread_mutex_unlock (&j->lock);
     ret->what = what;
 }
@@ -113,6 +121,16 @@ void dt_job_describe_end (struct dt_job *j, enum dt_job_state state, int code, c
     ret->code = -code;
     if (state == DT_JOB_DONE)
         ret->fraction = 1;
+}
+
+int dt_job_keep_request (struct dt_job *j, const Detent__Request *rq, struct dt_err *reterr)
+{
+    size_t n = detent__request__get_packed_size (rq);
+
+    if (!(j->request = dt_calloc (n, 1)))
+        return dt_err_nomem (reterr);
+    j->n_request = detent__request__pack (rq, j->request);
+    return 0;
 }
 
 int dt_job_pack (struct dt_job *j, const Detent__JobReply *reply, struct dt_err *reterr)
@@ -141,16 +159,51 @@ static int put_running (struct dt_store *s, void *ctx, struct dt_err *reterr)
     return dt_store_job_start (s, ((struct dt_job *)ctx)->id, reterr);
 }
 
+int dt_job_live (struct dt_job *j, struct dt_err *reterr)
+{
+    return atomic_load (&j->cancel) ? dt_err_set (reterr, -DT_ECANCELLED, "cancelled") : 0;
+}
+
+/* With what it says of itself from now on. */
+static void move (struct dt_job *j, enum dt_job_state state, const char *what)
+{
+    pthread_mutex_lock (&j->lock);
+    snprintf (j->what, sizeof j->what, "%s", what);
+    pthread_mutex_unlock (&j->lock);
+    dt_job_move (j, state);
+}
+
 int dt_job_begin (struct dt_job *j, struct dt_err *reterr)
 {
     int r;
 
-    if (atomic_load (&j->cancel))
-        return dt_err_set (reterr, -DT_ECANCELLED, "cancelled");
-    if ((r = dt_pool_transact (j->d->writer, put_running, j, reterr)) < 0)
+    if ((r = dt_job_live (j, reterr)) < 0
+        || (r = dt_pool_transact (j->d->writer, put_running, j, reterr)) < 0)
         return r;
-    dt_job_move (j, DT_JOB_RUNNING);
+    move (j, DT_JOB_RUNNING, "");
     return 0;
+}
+
+struct holding {
+    const struct dt_job *j;
+    const char *why;
+};
+
+static int put_held (struct dt_store *s, void *ctx, struct dt_err *reterr)
+{
+    struct holding *h = ctx;
+
+    return dt_store_job_hold (s, h->j->id, h->why, reterr);
+}
+
+void dt_job_hold (struct dt_job *j, const char *why)
+{
+    struct holding h = { j, why };
+    struct dt_err err;
+
+    if (dt_pool_transact (j->d->writer, put_held, &h, &err) < 0) /* a restart does not know it */
+        dt_log (DT_LOG_WARNING, "job", "%llu: %s", (unsigned long long)j->id, err.text);
+    move (j, DT_JOB_HELD, why);
 }
 
 static void tell (struct dt_job *j, Detent__JobReply *job, int final)
@@ -180,12 +233,59 @@ static void unlink_job (struct dt_daemon *d, struct dt_job *j)
     }
 }
 
+/* To the crew, which ends what is cancelled: it only writes. */
+static void end_cancelled (struct dt_job *j)
+{
+    if (dt_pool_post (j->d->crew, &j->work, NULL) < 0)
+        dt_pool_post (j->d->tuner, &j->work, NULL);
+}
+
+/* Its turn ended, and it did not. */
+static void park (struct dt_job *j)
+{
+    unsigned doublings = j->retries < MOST_DOUBLINGS ? j->retries : MOST_DOUBLINGS;
+
+    j->waits = 0;
+    if (atomic_load (&j->cancel) == DT_JOB_ASKED) {
+        end_cancelled (j);
+        return;
+    }
+    j->parked = 1;
+    j->retries++;
+    j->retry_ns = dt_time_mono_ns () + (RETRY_NS << doublings);
+}
+
+/* The oldest of those that may go on. */
+static struct dt_job *find_ready (struct dt_daemon *d, uint64_t now)
+{
+    struct dt_job *oldest = NULL;
+
+    for (struct dt_job *j = d->jobs.head; j; j = j->next)
+        if (j->parked && now >= j->retry_ns && (!oldest || j->id < oldest->id)
+            && (!j->backend || dt_holds_check (d->holds, j->backend, j->devices, NULL) == 0))
+            oldest = j;
+    return oldest;
+}
+
+static void go_on (struct dt_daemon *d)
+{
+    uint64_t now = dt_time_mono_ns ();
+    struct dt_job *j;
+
+    while ((j = find_ready (d, now)) && dt_pool_post (d->tuner, &j->work, NULL) == 0)
+        j->parked = 0;
+}
+
 /* On the loop, when the tuner's thread is through with it, or never began. */
 static void ended (struct dt_work *w, struct dt_daemon *d)
 {
     struct dt_job *j = (struct dt_job *)w;
     Detent__JobReply *job = NULL;
 
+    if (j->waits) {
+        park (j);
+        return;
+    }
     if (j->result)
         job = detent__job_reply__unpack (&dt_wire_allocator, j->n_result, j->result);
     if (job) {
@@ -251,19 +351,29 @@ int dt_job_attach (struct dt_job *j, const struct dt_peer *peer, struct dt_err *
 void dt_job_cancel (struct dt_job *j, int why)
 {
     atomic_store (&j->cancel, why);
+    if (j->parked) {
+        j->parked = 0;
+        end_cancelled (j);
+        return;
+    }
     pthread_mutex_lock (&j->lock);
     if (j->worker)
         dt_worker_kill (j->worker);
     pthread_mutex_unlock (&j->lock);
     /* One that waits behind a long tune ends at once, on the crew: it only writes. */
-    if (dt_pool_remove (j->d->tuner, &j->work) && dt_pool_post (j->d->crew, &j->work, NULL) < 0)
-        dt_pool_post (j->d->tuner, &j->work, NULL); /* there was room a moment ago */
+    if (!dt_pool_remove (j->d->tuner, &j->work))
+        return;
+    if (why == DT_JOB_STOPPED && j->state == DT_JOB_HELD)
+        j->parked = 1; /* it was to have another turn: at the next start */
+    else
+        end_cancelled (j);
 }
 
 void dt_jobs_stop (struct dt_daemon *d)
 {
     for (struct dt_job *j = d->jobs.head; j; j = j->next)
-        dt_job_cancel (j, DT_JOB_STOPPED);
+        if (!j->parked)
+            dt_job_cancel (j, DT_JOB_STOPPED);
 }
 
 /* --- ends that the store did not take --------------------------------------------*/
@@ -327,6 +437,13 @@ void dt_jobs_done (struct dt_daemon *d)
         d->jobs.owed = j->next;
         dt_job_free (j);
     }
+    while ((j = d->jobs.head)) {
+        for (size_t i = 0; i < j->n_peers; i++)
+            dt_reply_error (d, &j->peer[i], -DT_ECANCELLED, "detentd is stopping; what is held goes "
+                            "on when it is started again");
+        d->jobs.head = j->next;
+        dt_job_free (j);
+    }
 }
 
 void dt_jobs_tick (struct dt_daemon *d)
@@ -338,6 +455,7 @@ void dt_jobs_tick (struct dt_daemon *d)
     for (struct dt_job *j = d->jobs.head; j; j = j->next) {
         pthread_mutex_lock (&j->lock);
         news = j->changes != j->told;
+        j->told = j->changes;
         pthread_mutex_unlock (&j->lock);
         if (!news)
             continue;
@@ -345,16 +463,17 @@ void dt_jobs_tick (struct dt_daemon *d)
         tell (j, &job, 0);
     }
     settle (d);
+    dt_holds_tick (d);
+    go_on (d);
 }
 
 int dt_jobs_any (const struct dt_daemon *d)
 {
-    return d->jobs.head || d->jobs.owed;
+    return d->jobs.head || d->jobs.owed || dt_holds_any (d->holds);
 }
 
 /* Ids of what a stop left behind, oldest rows too: there are few. */
 struct left {
-    struct dt_store *s;
     uint64_t id[DT_JOBS_MAX + DT_POOL_MAX_QUEUE];
     size_t n;
 };
@@ -363,17 +482,22 @@ static int note_left (void *ctx, const struct dt_job_row *row)
 {
     struct left *left = ctx;
 
-    if (row->ended_ns == 0 && left->n < DT_ARRAY_SIZE (left->id))
+    if (row->ended_ns == 0 && strcmp (row->state, states[DT_JOB_HELD].name) != 0
+        && left->n < DT_ARRAY_SIZE (left->id))
         left->id[left->n++] = row->id;
     return 0;
 }
 
-static int fail_left (void *ctx, const struct dt_job_row *row)
+struct failing {
+    struct dt_store *s;
+    const char *why;
+};
+
+static int fail_row (void *ctx, const struct dt_job_row *row)
 {
-    static const char why[] = "detentd stopped while it ran";
     Detent__JobReply job = DETENT__JOB_REPLY__INIT;
     struct dt_job_row end = *row;
-    struct left *left = ctx;
+    struct failing *f = ctx;
     uint8_t *packed;
     int r;
 
@@ -382,7 +506,7 @@ static int fail_left (void *ctx, const struct dt_job_row *row)
     job.state = (char *)states[DT_JOB_FAILED].name;
     job.deployment = (char *)row->deployment;
     job.workload = (char *)row->workload;
-    job.what = (char *)why;
+    job.what = (char *)f->why;
     job.started_ns = row->started_ns;
     job.has_ended_ns = job.has_code = 1;
     job.ended_ns = dt_time_wall_ns ();
@@ -393,13 +517,21 @@ static int fail_left (void *ctx, const struct dt_job_row *row)
     end.n_result = detent__job_reply__pack (&job, packed);
     end.result = packed;
     end.state = job.state;
-    end.what = why;
+    end.what = f->why;
     end.code = job.code;
     end.tuple = NULL;
     end.ended_ns = job.ended_ns;
-    r = dt_store_job_end (left->s, &end, NULL);
+    r = dt_store_job_end (f->s, &end, NULL);
     dt_free (packed);
     return r;
+}
+
+int dt_job_fail_row (struct dt_store *s, uint64_t id, const char *why, struct dt_err *reterr)
+{
+    struct failing f = { s, why };
+    int r = dt_store_jobs (s, id, fail_row, &f, reterr);
+
+    return r == -ENOMEM ? dt_err_nomem (reterr) : r;
 }
 
 static int recover (struct dt_store *s, void *ctx, struct dt_err *reterr)
@@ -410,14 +542,14 @@ static int recover (struct dt_store *s, void *ctx, struct dt_err *reterr)
     if ((r = dt_store_jobs (s, 0, note_left, left, reterr)) < 0)
         return r;
     for (size_t i = 0; i < left->n; i++)
-        if ((r = dt_store_jobs (s, left->id[i], fail_left, left, reterr)) < 0)
+        if ((r = dt_job_fail_row (s, left->id[i], "detentd stopped while it ran", reterr)) < 0)
             return r;
     return 0;
 }
 
 int dt_jobs_recover (struct dt_store *s, struct dt_err *reterr)
 {
-    struct left left = { .s = s };
+    struct left left = { .n = 0 };
 
     return dt_store_transact (s, recover, &left, reterr);
 }

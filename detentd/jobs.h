@@ -1,9 +1,11 @@
 /* detentd/jobs.h - tunes from the request to their end.
  * Uses: detentd/store.h, detentd/pool.h.  Used by: req_tune.c, tuning.c, loop.c.
  *
- * A job is queued, running, and then done, failed or cancelled.  The store has
- * every job; this table has those that have not ended.  It belongs to the loop;
- * what the tuner's thread shares with it is under the job's lock. */
+ * A job is queued, running, and then done, failed or cancelled.  One whose device does
+ * not answer (holds.h), or is another detentd's (lease.h), is held before it runs: it is
+ * with no thread, and a restart takes it up again.  The store has every job; this table
+ * has those that have not ended.  It belongs to the loop; what the tuner's thread shares
+ * with it is under the job's lock. */
 #ifndef DT_DETENTD_JOBS_H
 #define DT_DETENTD_JOBS_H
 
@@ -22,7 +24,7 @@
 #define DT_JOB_MAX_FORCE 64
 
 enum dt_job_state {
-    DT_JOB_QUEUED, DT_JOB_RUNNING, DT_JOB_DONE, DT_JOB_FAILED, DT_JOB_CANCELLED,
+    DT_JOB_QUEUED, DT_JOB_HELD, DT_JOB_RUNNING, DT_JOB_DONE, DT_JOB_FAILED, DT_JOB_CANCELLED,
     DT_JOB_STATES
 };
 const char *dt_job_state_name (enum dt_job_state s);
@@ -44,6 +46,9 @@ struct dt_job {
     double budget_s;
     uint64_t max_calls;
     int exhaustive, no_tables, anew; /* anew: what is in the store is not taken */
+    int shared;                      /* other processes may work on the device */
+    uint8_t *request;                /* the packed Request, for a restart */
+    size_t n_request;
     struct dt_job_force {
         char *site, *name, *value;
     } *force; /* [n_force] pins and knobs that the operator sets */
@@ -52,6 +57,13 @@ struct dt_job {
     /* The loop's. */
     struct dt_peer *peer; /* [n_peers] clients that follow it */
     size_t n_peers, room_peers;
+    int parked;           /* held: with no thread */
+    uint64_t retry_ns;    /* not before, of CLOCK_MONOTONIC */
+    unsigned retries;
+    /* The tuner's thread's while the work is there, else the loop's. */
+    char *backend;        /* what it needs: that backend's first devices; NULL: not known */
+    uint32_t devices;
+    int waits;            /* it ended its turn to be held */
     /* Shared. */
     _Atomic int cancel; /* 0, or who ended it */
     pthread_mutex_t lock;
@@ -94,6 +106,10 @@ void dt_job_describe (struct dt_job *j, Detent__JobReply *ret, char what[DT_JOB_
 /* On the tuner's thread: move to another state; the table of states allows it. */
 void dt_job_move (struct dt_job *j, enum dt_job_state state);
 
+/* -DT_ECANCELLED if somebody asked it to end. */
+int dt_job_live (struct dt_job *j, struct dt_err *reterr);
+/* On the tuner's thread: it cannot run for now, for this reason; its turn ends. */
+void dt_job_hold (struct dt_job *j, const char *why);
 /* On the tuner's thread, in this order: running, in the store too; what it was in
  * the end (dt_job_describe, and `text` in place of `what`); that, packed for the
  * clients; and in the store, within a transaction.
@@ -105,13 +121,20 @@ int dt_job_pack (struct dt_job *j, const Detent__JobReply *reply, struct dt_err 
 int dt_job_put_end (struct dt_job *j, struct dt_store *s, const Detent__JobReply *reply,
                     const struct dt_digest *tuple, struct dt_err *reterr);
 
-/* Tell followers what changed; called at most every DT_JOBS_TICK_MS. */
+/* Tell followers what changed, and go on with what need wait no more; called at most every
+ * DT_JOBS_TICK_MS. */
 #define DT_JOBS_TICK_MS 200
 void dt_jobs_tick (struct dt_daemon *d);
 int dt_jobs_any (const struct dt_daemon *d); /* a tick has something to do */
-/* After the pools: forget ends that the store never took; its next start notes them. */
+/* After the pools: forget what is held, and ends that the store never took; the next start
+ * has them. */
 void dt_jobs_done (struct dt_daemon *d);
-void dt_jobs_stop (struct dt_daemon *d); /* cancel all: the daemon stops */
+/* The daemon stops: cancel all but those that are held. */
+void dt_jobs_stop (struct dt_daemon *d);
+/* Within a transaction: a job that is with nobody has failed. */
+int dt_job_fail_row (struct dt_store *s, uint64_t id, const char *why, struct dt_err *reterr);
+/* Pack what asked for it.  -ENOMEM */
+int dt_job_keep_request (struct dt_job *j, const Detent__Request *rq, struct dt_err *reterr);
 /* At start: jobs that a stop left queued or running have failed. */
 int dt_jobs_recover (struct dt_store *s, struct dt_err *reterr);
 

@@ -5,15 +5,18 @@ libdtdaemon_la_SOURCES = \
 	detentd/ask.c detentd/ask.h \
 	detentd/certifying.c detentd/certifying.h \
 	detentd/commit.c detentd/commit.h \
+	detentd/conditions.c detentd/conditions.h \
 	detentd/covering.c detentd/covering.h \
 	detentd/daemon.c detentd/daemon.h \
 	detentd/describe.c detentd/describe.h \
 	detentd/dispatch.c detentd/dispatch.h \
 	detentd/families.c detentd/families.h \
 	detentd/forced.c detentd/forced.h \
+	detentd/holds.c detentd/holds.h \
 	detentd/incumbent.c detentd/incumbent.h \
 	detentd/jobs.c detentd/jobs.h \
 	detentd/key.c detentd/key.h \
+	detentd/lease.c detentd/lease.h \
 	detentd/loop.c detentd/loop.h \
 	detentd/measure.c detentd/measure.h \
 	detentd/options.c detentd/options.h \
@@ -25,11 +28,13 @@ libdtdaemon_la_SOURCES = \
 	detentd/req_commit.c \
 	detentd/req_coverage.c \
 	detentd/req_fetch.c \
+	detentd/req_hold.c \
 	detentd/req_job.c \
 	detentd/req_solve.c \
 	detentd/req_status.c \
 	detentd/req_trace.c \
 	detentd/req_tune.c \
+	detentd/resume.c detentd/resume.h \
 	detentd/round.c detentd/round.h \
 	detentd/sd.c detentd/sd.h \
 	detentd/show.c detentd/show.h \

@@ -28,6 +28,14 @@ static int cancelled (struct dt_measure *m, struct dt_err *reterr)
                                                                        : "cancelled");
 }
 
+/* A device that is lost is so for the jobs that follow, too. */
+static int note_lost (struct dt_measure *m, int r, const struct dt_err *why)
+{
+    if (r == -DT_ELOST)
+        dt_holds_put (m->job->d, m->job->backend, m->job->devices, why->text);
+    return r;
+}
+
 /* A worker that was killed because its owner cancelled did not fail. */
 static int call (struct dt_measure *m, const Detent__WorkerRequest *rq, const char *doing,
                  Detent__WorkerReply **ret, struct dt_err *reterr)
@@ -39,7 +47,7 @@ static int call (struct dt_measure *m, const Detent__WorkerRequest *rq, const ch
     r = dt_worker_call (m->worker, rq, doing, ret, reterr);
     if (r < 0 && atomic_load (&m->job->cancel))
         r = cancelled (m, reterr);
-    return r;
+    return note_lost (m, r, reterr);
 }
 
 int dt_measure_ask (void *ctx, const Detent__WorkerRequest *rq, const char *doing,
@@ -72,9 +80,12 @@ static int start_worker (struct dt_measure *m, Detent__WorkerReply **ret, struct
     open.ranks = m->ranks;
     open.has_untimed = m->untimed;
     open.untimed = m->untimed;
+    open.has_shared = 1;
+    open.shared = m->job->shared;
     rq.body_case = DETENT__WORKER_REQUEST__BODY_OPEN;
     rq.open = &open;
-    if ((r = dt_worker_new (m->job->d->options->profiler, &m->worker, reterr)) < 0)
+    if ((r = dt_worker_new (m->job->d->options->profiler, m->lease.fd, m->lease.n, &m->worker,
+                            reterr)) < 0)
         return r;
     set_worker (m, m->worker);
     if ((r = call (m, &rq, m->plugin, ret, reterr)) < 0)
@@ -84,6 +95,23 @@ static int start_worker (struct dt_measure *m, Detent__WorkerReply **ret, struct
     detent__worker_reply__free_unpacked (*ret, NULL);
     *ret = NULL;
     return dt_err_set (reterr, -DT_EWORKER, "the worker did not say who it is");
+}
+
+/* The devices are this job's, until the measuring ends. */
+static int take_devices (struct dt_measure *m, const char *backend, struct dt_err *reterr)
+{
+    struct dt_job *j = m->job;
+    int r;
+
+    if (!j->backend && !(j->backend = dt_strdup (backend)))
+        return dt_err_nomem (reterr);
+    j->devices = m->ranks > 1 ? m->ranks : 1;
+    r = dt_holds_check (j->d->holds, backend, j->devices, reterr);
+    if (r == 0)
+        r = note_lost (m, dt_lease_take (&m->lease, j->d->options, m->plugin, j->devices, reterr),
+                       reterr);
+    j->waits = r == -EAGAIN;
+    return r;
 }
 
 int dt_measure_open (struct dt_measure *m, struct dt_job *job, const char *backend,
@@ -99,7 +127,8 @@ int dt_measure_open (struct dt_measure *m, struct dt_job *job, const char *backe
         return dt_err_set (reterr, -DT_EINPUT, "backend '%s' is not a name", backend);
     if (!(m->plugin = dt_strf ("%s/detent-backend-%s.so", job->d->options->backend_dir, backend)))
         return dt_err_nomem (reterr);
-    if ((r = start_worker (m, &m->opened, reterr)) < 0)
+    if ((r = take_devices (m, backend, reterr)) < 0 || (r = dt_job_begin (job, reterr)) < 0
+        || (r = start_worker (m, &m->opened, reterr)) < 0)
         return r;
     m->who = m->opened->identity;
     return dt_pool_transact (job->d->writer, put_backend, m, reterr);
@@ -118,6 +147,8 @@ void dt_measure_close (struct dt_measure *m)
     if (m->opened)
         detent__worker_reply__free_unpacked (m->opened, NULL);
     m->opened = NULL;
+    dt_lease_drop (&m->lease);
+    dt_conditions_done (&m->conditions);
     dt_free (m->known);
     dt_free (m->plugin);
     m->known = NULL;
@@ -322,6 +353,15 @@ static int on_plan (void *ctx, const struct dt_tune_call *c, uint64_t ret_launch
     return r;
 }
 
+/* The device while the last measurement was made. */
+static int note_state (struct dt_measure *m, const Detent__WorkerState *s, struct dt_err *reterr)
+{
+    m->state = s ? *s : (Detent__WorkerState)DETENT__WORKER_STATE__INIT;
+    m->state.base.n_unknown_fields = 0; /* the reply's, which is freed */
+    m->state.base.unknown_fields = NULL;
+    return dt_conditions_add (&m->conditions, s, reterr);
+}
+
 static int on_measure (void *ctx, const struct dt_tune_call *c, uint64_t *ret_ns,
                        struct dt_err *reterr)
 {
@@ -334,9 +374,10 @@ static int on_measure (void *ctx, const struct dt_tune_call *c, uint64_t *ret_ns
         || (r = call (m, &q.rq, q.doing, &reply, reterr)) < 0)
         return r;
     if (reply->body_case == DETENT__WORKER_REPLY__BODY_TIMES && reply->times->n_ns == 1
-        && reply->times->ns[0] > 0)
-        *ret_ns = reply->times->ns[0];
-    else
+        && reply->times->ns[0] > 0) {
+        if ((r = note_state (m, reply->times->state, reterr)) == 0)
+            *ret_ns = reply->times->ns[0];
+    } else
         r = dt_err_set (reterr, -DT_EWORKER, "%s: the worker's reply is no time", q.doing);
     detent__worker_reply__free_unpacked (reply, NULL);
     return r;
@@ -357,17 +398,44 @@ static int on_progress (void *ctx, double fraction, double left_s, const char *w
     return atomic_load (&j->cancel);
 }
 
-static int on_keep (void *ctx, const struct dt_tune_at *at, uint64_t ns, struct dt_err *reterr)
+static int keep (struct dt_measure *m, const struct dt_tune_at *at, const char *free, uint64_t ns,
+                 struct dt_err *reterr)
 {
-    struct dt_measure *m = ctx;
+    const Detent__WorkerState *s = &m->state;
+    struct dt_measurement *one = &m->pending[m->n_pending++];
 
-    m->pending[m->n_pending++] = (struct dt_measurement){
+    *one = (struct dt_measurement){
         .job = m->job->id, .backend = m->backend, .solution = m->solution, .plan = m->plan,
         .trace = m->job->trace[at->trace], .assignment = at->assignment, .call = at->call,
-        .elapsed_ns = ns };
+        .elapsed_ns = ns, .clock_mhz = s->has_clock_mhz ? s->clock_mhz : 0,
+        .memory_mhz = s->has_memory_mhz ? s->memory_mhz : 0, .reasons = s->reasons };
+    snprintf (one->free, sizeof one->free, "%s", free);
     if (m->n_pending == DT_MEASURE_BATCH
         || dt_time_mono_ns () - m->flushed_ns > DT_MEASURE_BATCH_NS)
         return dt_measure_flush (m, reterr);
+    return 0;
+}
+
+static int on_keep (void *ctx, const struct dt_tune_at *at, uint64_t ns, struct dt_err *reterr)
+{
+    return keep (ctx, at, "", ns, reterr);
+}
+
+int dt_measure_look (struct dt_measure *m, struct dt_err *reterr)
+{
+    Detent__WorkerRequest rq = DETENT__WORKER_REQUEST__INIT;
+    Detent__WorkerLook look = DETENT__WORKER_LOOK__INIT;
+    Detent__WorkerReply *reply;
+    int r;
+
+    rq.body_case = DETENT__WORKER_REQUEST__BODY_LOOK;
+    rq.look = &look;
+    if ((r = call (m, &rq, "a look at the device", &reply, reterr)) < 0)
+        return r;
+    if (reply->body_case == DETENT__WORKER_REPLY__BODY_STATE && reply->state->has_others
+        && reply->state->others > m->conditions.others)
+        m->conditions.others = reply->state->others;
+    detent__worker_reply__free_unpacked (reply, NULL);
     return 0;
 }
 
@@ -379,6 +447,8 @@ static int on_fresh (void *ctx, struct dt_err *reterr)
     const Detent__WorkerIdentity *was = m->who, *is;
     int r, same;
 
+    if ((r = dt_measure_look (m, reterr)) < 0)
+        return r;
     stop_worker (m);
     if ((r = start_worker (m, &opened, reterr)) < 0)
         return r;

@@ -3,7 +3,9 @@
 #ifndef DT_DETENTD_MEASURE_H
 #define DT_DETENTD_MEASURE_H
 
+#include "detentd/conditions.h"
 #include "detentd/jobs.h"
+#include "detentd/lease.h"
 #include "solver/deployment.h"
 #include "tuner/tune.h"
 
@@ -20,6 +22,9 @@ struct dt_measure {
     const Detent__WorkerIdentity *who;
     int64_t backend; /* row of the store */
     char *plugin;    /* its path */
+    struct dt_lease lease;
+    struct dt_conditions conditions;
+    Detent__WorkerState state; /* of the last measurement */
     uint32_t units, ranks;
     int untimed; /* set before `open`: nothing will be timed */
     /* Of the site that is tuned now. */
@@ -33,7 +38,10 @@ struct dt_measure {
     uint64_t flushed_ns;
 };
 
-/* Start a worker, open the backend in it, and note who it is in the store. */
+/* Take the lease of the backend's devices, one for each rank, and begin the job; start a
+ * worker, open the backend in it, and note who it is in the store.  A device that the
+ * worker says is lost is held from then on (holds.h).
+ *   -EAGAIN  a device is held, or leased to another detentd: job->waits is set */
 int dt_measure_open (struct dt_measure *m, struct dt_job *job, const char *backend,
                      uint32_t units, uint32_t ranks, struct dt_err *reterr);
 /* A request of the caller's own; `ctx` is a dt_measure.  A worker whose job is
@@ -42,6 +50,10 @@ int dt_measure_ask (void *ctx, const Detent__WorkerRequest *rq, const char *doin
                     Detent__WorkerReply **ret, struct dt_err *reterr);
 /* Read what is known of the plan that is set, for the site that is set. */
 int dt_measure_recall (struct dt_measure *m, struct dt_store *s, struct dt_err *reterr);
+/* Is the device still this job's alone?
+ *   -EBUSY     another process came to work on it
+ *   -DT_ELOST */
+int dt_measure_look (struct dt_measure *m, struct dt_err *reterr);
 /* Store what is pending; the job's counter then has it. */
 int dt_measure_flush (struct dt_measure *m, struct dt_err *reterr);
 void dt_measure_close (struct dt_measure *m);

@@ -14,6 +14,7 @@
 #include "base/mem.h"
 
 #define FLAG SIZE_MAX
+#define SYSTEM_LOCKS "/run/lock"
 
 static const struct option_row {
     const char *name, *argument, *help;
@@ -27,6 +28,8 @@ static const struct option_row {
       offsetof (struct dt_options, endpoint) },
     { "backend-dir", "DIR", "folder of detent-backend-*.so", offsetof (struct dt_options, backend_dir) },
     { "profiler", "PATH", "the worker program", offsetof (struct dt_options, profiler) },
+    { "lock-dir", "DIR", "locks of devices, of all detentds here [" SYSTEM_LOCKS ", else RUNTIME-DIR]",
+      offsetof (struct dt_options, lock_dir) },
     { "log-level", "LEVEL", "error, warning, info or debug [info]", FLAG },
     { "foreground", NULL, "log for a terminal, not for the journal", FLAG },
     { "help", NULL, "print this", FLAG },
@@ -105,7 +108,8 @@ static int make_absolute (char **path, struct dt_err *reterr)
 
 static int defaults (struct dt_options *o, struct dt_err *reterr)
 {
-    char **const paths[] = { &o->state_dir, &o->runtime_dir, &o->backend_dir, &o->profiler };
+    char **const paths[] = { &o->state_dir, &o->runtime_dir, &o->backend_dir, &o->profiler,
+                             &o->lock_dir };
     int r;
 
     for (size_t i = 0; i < DT_ARRAY_SIZE (paths); i++)
@@ -121,6 +125,8 @@ static int defaults (struct dt_options *o, struct dt_err *reterr)
         o->backend_dir = dt_strdup (DT_BACKEND_DIR);
     if (!o->profiler)
         o->profiler = dt_strdup (DT_PROFILER);
+    if (!o->lock_dir && o->runtime_dir)
+        o->lock_dir = dt_strdup (access (SYSTEM_LOCKS, W_OK) == 0 ? SYSTEM_LOCKS : o->runtime_dir);
     for (size_t i = 0; i < DT_ARRAY_SIZE (rows); i++)
         if (rows[i].at != FLAG && !*slot (o, &rows[i]))
             return dt_err_nomem (reterr);

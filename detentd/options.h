@@ -7,7 +7,7 @@
 #include "base/log.h"
 
 struct dt_options {
-    char *state_dir, *runtime_dir, *endpoint, *backend_dir, *profiler;
+    char *state_dir, *runtime_dir, *endpoint, *backend_dir, *profiler, *lock_dir;
     int foreground;
     enum dt_log_level log_level;
     int help, version;

@@ -25,6 +25,7 @@ static int fill (struct dt_job *j, const Detent__CertifyRequest *rq, struct dt_e
     j->rivals = rq->has_rivals ? rq->rivals : RIVALS;
     j->seed = rq->has_seed ? rq->seed : SEED;
     j->anew = rq->has_anew && rq->anew;
+    j->shared = rq->has_shared && rq->shared;
     if (j->repeats < 1 || j->repeats > DT_CERTIFYING_MAX_REPEATS)
         return dt_err_set (reterr, -DT_EINPUT, "repeats %u: must be 1 to %d", j->repeats,
                            DT_CERTIFYING_MAX_REPEATS);
@@ -37,10 +38,28 @@ static int fill (struct dt_job *j, const Detent__CertifyRequest *rq, struct dt_e
     return dt_forced_take (j, rq->assignment, rq->n_assignment, reterr);
 }
 
+int dt_job_of_certify (struct dt_daemon *d, Detent__Request *rq, struct dt_job **ret,
+                       struct dt_err *reterr)
+{
+    struct dt_digest file;
+    struct dt_job *j;
+    int r;
+
+    if ((r = dt_store_deployment_get (d->reader, rq->certify->deployment, &file, reterr)) < 0)
+        return r;
+    if (!(j = dt_job_new ("certify", rq->certify->deployment, "", reterr)))
+        return -ENOMEM;
+    if ((r = fill (j, rq->certify, reterr)) < 0 || (r = dt_job_keep_request (j, rq, reterr)) < 0) {
+        dt_job_free (j);
+        return r;
+    }
+    *ret = j;
+    return 0;
+}
+
 int dt_req_certify (struct dt_ask *a, struct dt_err *reterr)
 {
     const Detent__CertifyRequest *rq = a->rq->certify;
-    struct dt_digest file;
     int r;
 
     if ((r = dt_check_name ("deployment", rq->deployment, reterr)) < 0
@@ -50,11 +69,7 @@ int dt_req_certify (struct dt_ask *a, struct dt_err *reterr)
     if (a->d->jobs.n >= DT_JOBS_MAX)
         return dt_err_set (reterr, -EBUSY, "%zu jobs wait or run; at most %d may", a->d->jobs.n,
                            DT_JOBS_MAX);
-    if ((r = dt_store_deployment_get (a->d->reader, rq->deployment, &file, reterr)) < 0)
-        return r;
-    if (!(a->job = dt_job_new ("certify", rq->deployment, "", reterr)))
-        return -ENOMEM;
-    if ((r = fill (a->job, rq, reterr)) < 0)
+    if ((r = dt_job_of_certify (a->d, a->rq, &a->job, reterr)) < 0)
         return r;
     a->after = started;
     return dt_ask_write (a, dt_job_insert, reterr);

@@ -20,9 +20,11 @@ int dt_job_reply (struct dt_ask *a, struct dt_job *j, int final, struct dt_err *
 int dt_job_insert (struct dt_ask *a, struct dt_store *s, struct dt_err *reterr)
 {
     struct dt_job *j = a->job;
+    struct dt_job_row row = { .kind = j->kind, .deployment = j->deployment,
+                              .workload = j->workload, .started_ns = j->started_ns,
+                              .request = j->request, .n_request = j->n_request };
 
-    return dt_store_job_new (s, j->kind, j->deployment, j->workload, j->started_ns, &j->id,
-                             reterr);
+    return dt_store_job_new (s, &row, &j->id, reterr);
 }
 
 void dt_job_started (struct dt_ask *a, int detach,

@@ -32,6 +32,8 @@ int dt_req_status (struct dt_ask *a, struct dt_err *reterr)
     s->signer.data = d->key.public_key;
     s->signer.len = sizeof d->key.public_key;
     s->store = d->store_path;
+    if ((r = dt_hold_list (a, NULL, &s->hold, &s->n_hold, reterr)) < 0)
+        return r;
     a->reply.body_case = DETENT__REPLY__BODY_STATUS;
     a->reply.status = s;
     return 0;

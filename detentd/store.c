@@ -58,24 +58,33 @@ static const struct {
                         " VALUES (?, ?, ?, ?)" },
     { DT_STMT_SITES, "SELECT family, site, key FROM deployment_site WHERE deployment = ?"
                      " ORDER BY family, site" },
-    { DT_STMT_JOB_NEW, "INSERT INTO job (kind, state, deployment, workload, what, started_ns)"
-                       " VALUES (?, 'queued', ?, ?, '', ?) RETURNING id" },
-    { DT_STMT_JOB_START, "UPDATE job SET state = 'running' WHERE id = ? AND state = 'queued'" },
+    { DT_STMT_JOB_NEW, "INSERT INTO job (kind, state, deployment, workload, what, started_ns,"
+                       " request) VALUES (?, 'queued', ?, ?, '', ?, ?) RETURNING id" },
+    { DT_STMT_JOB_START, "UPDATE job SET state = 'running', what = ''"
+                         " WHERE id = ? AND state IN ('queued', 'held')" },
+    { DT_STMT_JOB_HOLD, "UPDATE job SET state = 'held', what = ?"
+                        " WHERE id = ? AND state IN ('queued', 'held')" },
     { DT_STMT_JOB_END, "UPDATE job SET state = ?, what = ?, code = nullif (?, 0), result = ?,"
                        " tuple = ?, ended_ns = ?"
-                       " WHERE id = ? AND state IN ('queued', 'running')" },
+                       " WHERE id = ? AND state IN ('queued', 'running', 'held')" },
     { DT_STMT_JOBS, "SELECT id, kind, state, deployment, workload, what, coalesce (code, 0),"
                     " result, tuple, started_ns, coalesce (ended_ns, 0),"
                     " (SELECT count (*) FROM measurement m WHERE m.job = job.id)"
-                    " FROM job WHERE ?1 = 0 OR id = ?1 ORDER BY id DESC" },
+                    ", request FROM job WHERE ?1 = 0 OR id = ?1 ORDER BY id DESC" },
+    { DT_STMT_HOLD_PUT, "INSERT INTO hold (device, why, since_ns) VALUES (?, ?, ?)"
+                        " ON CONFLICT (device) DO UPDATE SET why = excluded.why" },
+    { DT_STMT_HOLD_CLEAR, "DELETE FROM hold WHERE device = ?" },
+    { DT_STMT_HOLDS, "SELECT device, why, since_ns FROM hold ORDER BY device" },
     { DT_STMT_BACKEND_PUT, "INSERT INTO backend (name, build, libraries, driver, device, units,"
                            " clock, caches) VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING" },
     { DT_STMT_BACKEND_GET, "SELECT id FROM backend WHERE name = ? AND build = ? AND libraries = ?"
                            " AND driver = ? AND device = ? AND units = ? AND clock = ? AND caches = ?" },
     { DT_STMT_MEASUREMENT_PUT, "INSERT INTO measurement (job, backend, solution, assignment,"
-                               " trace, call, elapsed_ns, plan) VALUES (?, ?, ?, ?, ?, ?, ?, ?)" },
+                               " trace, call, elapsed_ns, plan, clock_mhz, memory_mhz, reasons,"
+                               " free) VALUES (?, ?, ?, ?, ?, ?, ?, ?, nullif (?, 0),"
+                               " nullif (?, 0), iif (?9 > 0, ?, NULL), ?)" },
     { DT_STMT_MEASUREMENTS, "SELECT trace, assignment, call, elapsed_ns FROM measurement"
-                            " WHERE backend = ? AND plan = ? ORDER BY id" },
+                            " WHERE backend = ? AND plan = ? AND free IS NULL ORDER BY id" },
     { DT_STMT_TUPLE_PUT, "INSERT INTO tuple (digest, bits, deployment, sampled, uncovered,"
                          " time_ns) VALUES (?, ?, ?, ?, ?, ?)"
                          " ON CONFLICT (digest) DO NOTHING" },

@@ -111,17 +111,32 @@ struct dt_job_row {
     const struct dt_digest *tuple; /* NULL: none */
     int64_t started_ns, ended_ns;  /* ended_ns 0: not ended */
     uint64_t measurements;
+    const void *request;  /* a packed Request; NULL: an older detentd kept none */
+    size_t n_request;
 };
-int dt_store_job_new (struct dt_store *s, const char *kind, const char *deployment,
-                      const char *workload, int64_t started_ns, uint64_t *ret,
+/* kind, deployment, workload, started_ns and request of the row are written. */
+int dt_store_job_new (struct dt_store *s, const struct dt_job_row *row, uint64_t *ret,
                       struct dt_err *reterr);
 int dt_store_job_start (struct dt_store *s, uint64_t id, struct dt_err *reterr);
+/* It waits for a device: `why` says for which. */
+int dt_store_job_hold (struct dt_store *s, uint64_t id, const char *why, struct dt_err *reterr);
 /* id, state, what, code, result, tuple and ended_ns of the row are written. */
 int dt_store_job_end (struct dt_store *s, const struct dt_job_row *row, struct dt_err *reterr);
 /* One job (id), or all, newest first (id 0).  -DT_ENOTFOUND */
 int dt_store_jobs (struct dt_store *s, uint64_t id,
                    int (*fn) (void *ctx, const struct dt_job_row *row), void *ctx,
                    struct dt_err *reterr);
+
+/* A device that does not answer. */
+struct dt_hold_row {
+    const char *device, *why;
+    int64_t since_ns;
+};
+/* One that is there keeps its time. */
+int dt_store_hold_put (struct dt_store *s, const struct dt_hold_row *row, struct dt_err *reterr);
+int dt_store_hold_clear (struct dt_store *s, const char *device, struct dt_err *reterr);
+int dt_store_holds (struct dt_store *s, int (*fn) (void *ctx, const struct dt_hold_row *row),
+                    void *ctx, struct dt_err *reterr);
 
 struct dt_backend_row {
     const char *name, *build, *libraries, *driver, *device, *clock, *caches;
@@ -134,6 +149,9 @@ struct dt_measurement {
     int64_t backend;
     struct dt_digest solution, trace, plan;
     uint64_t assignment, call, elapsed_ns;
+    uint32_t clock_mhz, memory_mhz; /* 0: not reported, and then nor are the reasons */
+    uint64_t reasons;
+    char free[80]; /* "field=value" of what is timed for a table; "": the assignment's own */
 };
 int dt_store_measurement_put (struct dt_store *s, const struct dt_measurement *m,
                               struct dt_err *reterr);

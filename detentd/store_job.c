@@ -1,12 +1,12 @@
 /* detentd/store_job.c - jobs, who measured, and what was measured. */
 #include "detentd/store_sql.h"
 
-int dt_store_job_new (struct dt_store *s, const char *kind, const char *deployment,
-                      const char *workload, int64_t started_ns, uint64_t *ret,
+int dt_store_job_new (struct dt_store *s, const struct dt_job_row *row, uint64_t *ret,
                       struct dt_err *reterr)
 {
-    sqlite3_stmt *st = dt_store_bind (s, DT_STMT_JOB_NEW, "ttti", kind, deployment, workload,
-                                      started_ns);
+    sqlite3_stmt *st = dt_store_bind (s, DT_STMT_JOB_NEW, "tttib", row->kind, row->deployment,
+                                      row->workload, row->started_ns, row->request,
+                                      row->n_request);
     int r;
 
     if ((r = dt_store_step (s, st, reterr)) < 0)
@@ -27,6 +27,13 @@ static int moved (struct dt_store *s, uint64_t id, struct dt_err *reterr)
 int dt_store_job_start (struct dt_store *s, uint64_t id, struct dt_err *reterr)
 {
     int r = dt_store_exec (s, dt_store_bind (s, DT_STMT_JOB_START, "i", (int64_t)id), reterr);
+
+    return r < 0 ? r : moved (s, id, reterr);
+}
+
+int dt_store_job_hold (struct dt_store *s, uint64_t id, const char *why, struct dt_err *reterr)
+{
+    int r = dt_store_exec (s, dt_store_bind (s, DT_STMT_JOB_HOLD, "ti", why, (int64_t)id), reterr);
 
     return r < 0 ? r : moved (s, id, reterr);
 }
@@ -65,6 +72,8 @@ int dt_store_jobs (struct dt_store *s, uint64_t id,
         row.started_ns = sqlite3_column_int64 (st, 9);
         row.ended_ns = sqlite3_column_int64 (st, 10);
         row.measurements = (uint64_t)sqlite3_column_int64 (st, 11);
+        row.request = sqlite3_column_blob (st, 12);
+        row.n_request = (size_t)sqlite3_column_bytes (st, 12);
         if ((r = fn (ctx, &row)) < 0) {
             sqlite3_reset (st);
             return r;
@@ -72,6 +81,35 @@ int dt_store_jobs (struct dt_store *s, uint64_t id,
     }
     if (r == 0 && id != 0 && !found)
         return dt_err_set (reterr, -DT_ENOTFOUND, "no job %llu", (unsigned long long)id);
+    return r;
+}
+
+int dt_store_hold_put (struct dt_store *s, const struct dt_hold_row *row, struct dt_err *reterr)
+{
+    return dt_store_exec (s, dt_store_bind (s, DT_STMT_HOLD_PUT, "tti", row->device, row->why,
+                                            row->since_ns), reterr);
+}
+
+int dt_store_hold_clear (struct dt_store *s, const char *device, struct dt_err *reterr)
+{
+    return dt_store_exec (s, dt_store_bind (s, DT_STMT_HOLD_CLEAR, "t", device), reterr);
+}
+
+int dt_store_holds (struct dt_store *s, int (*fn) (void *ctx, const struct dt_hold_row *row),
+                    void *ctx, struct dt_err *reterr)
+{
+    sqlite3_stmt *st = dt_store_bind (s, DT_STMT_HOLDS, "");
+    int r;
+
+    while ((r = dt_store_step (s, st, reterr)) > 0) {
+        struct dt_hold_row row = { dt_column_text (st, 0), dt_column_text (st, 1),
+                                   sqlite3_column_int64 (st, 2) };
+
+        if ((r = fn (ctx, &row)) < 0) {
+            sqlite3_reset (st);
+            return r;
+        }
+    }
     return r;
 }
 
@@ -102,10 +140,14 @@ int dt_store_backend_put (struct dt_store *s, const struct dt_backend_row *row, 
 int dt_store_measurement_put (struct dt_store *s, const struct dt_measurement *m,
                               struct dt_err *reterr)
 {
-    return dt_store_exec (s, dt_store_bind (s, DT_STMT_MEASUREMENT_PUT, "iididiid",
+    const char *free = m->free[0] ? m->free : NULL;
+
+    return dt_store_exec (s, dt_store_bind (s, DT_STMT_MEASUREMENT_PUT, "iididiidiiit",
                                             (int64_t)m->job, m->backend, &m->solution,
                                             (int64_t)m->assignment, &m->trace, (int64_t)m->call,
-                                            (int64_t)m->elapsed_ns, &m->plan), reterr);
+                                            (int64_t)m->elapsed_ns, &m->plan,
+                                            (int64_t)m->clock_mhz, (int64_t)m->memory_mhz,
+                                            (int64_t)m->reasons, free), reterr);
 }
 
 int dt_store_measurements (struct dt_store *s, int64_t backend, const struct dt_digest *plan,

@@ -203,7 +203,8 @@ static int tune_site (struct tuning *t, size_t i, struct dt_store *s, struct dt_
                            &options, &hooks, &site->result, reterr)) < 0
         || (r = dt_measure_flush (&t->measure, reterr)) < 0)
         return r;
-    if ((r = find_tables (t, i, &options, &hooks, reterr)) < 0)
+    if ((r = find_tables (t, i, &options, &hooks, reterr)) < 0
+        || (r = dt_measure_look (&t->measure, reterr)) < 0)
         return r;
     return dt_solution_selector_with (solution, site->result.chosen, site->tables.table,
                                       site->tables.n, &site->pinned, reterr);
@@ -339,6 +340,7 @@ static int pack (struct tuning *t, enum dt_job_state state, int code, const char
     if (t->measure.who) {
         r->clock = t->measure.who->clock;
         r->caches = t->measure.who->caches;
+        dt_conditions_describe (&t->measure.conditions, r);
     }
     if (state == DT_JOB_DONE) {
         r->has_additive_d = r->has_additive_factor = r->has_additive_tuples = t->n_additive > 0;
@@ -409,6 +411,7 @@ static int succeed (struct tuning *t, struct dt_err *reterr)
 
     if ((r = pack (t, DT_JOB_DONE, 0, "", reterr)) < 0)
         return r;
+    dt_holds_forget (t->job->d->holds, t->job->backend, t->job->devices);
     return dt_pool_transact (t->job->d->writer, put_done, t, reterr);
 }
 
@@ -439,7 +442,7 @@ static int run (struct tuning *t, struct dt_store *s, struct dt_err *reterr)
     struct dt_err ignored;
     int r;
 
-    if ((r = dt_job_begin (t->job, reterr)) < 0)
+    if ((r = dt_job_live (t->job, reterr)) < 0)
         return r;
     if ((r = tune (t, s, reterr)) == 0)
         return succeed (t, reterr);
@@ -459,6 +462,11 @@ void dt_tuning_run (struct dt_work *w, struct dt_store *s)
         return; /* no result: clients are told an error, the row fails at the next start */
     t->job = j;
     r = run (t, s, &err);
+    if (j->waits) {
+        dt_job_hold (j, err.text);
+        done (t);
+        return;
+    }
     state = r == 0 ? DT_JOB_DONE : r == -DT_ECANCELLED ? DT_JOB_CANCELLED : DT_JOB_FAILED;
     if (r < 0)
         fail (t, state, r, &err);

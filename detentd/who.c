@@ -96,7 +96,7 @@ static int ask (const struct dt_options *o, struct entry *e)
     open.has_untimed = open.untimed = 1;
     rq.body_case = DETENT__WORKER_REQUEST__BODY_OPEN;
     rq.open = &open;
-    if ((r = dt_worker_new (o->profiler, &w, &e->why)) == 0)
+    if ((r = dt_worker_new (o->profiler, NULL, 0, &w, &e->why)) == 0)
         r = dt_worker_call (w, &rq, e->plugin, &e->reply, &e->why);
     dt_worker_free (w);
     if (r == 0 && e->reply->body_case != DETENT__WORKER_REPLY__BODY_IDENTITY) {

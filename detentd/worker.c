@@ -3,6 +3,7 @@
 
 #include "detentd/worker.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
@@ -65,9 +66,34 @@ static char **worker_environment (void)
     return env;
 }
 
-/* The child starts with no signal blocked or ignored, and no file but its socket
- * and the standard ones. */
-static int spawn (const char *profiler, int fd, pid_t *ret)
+static int ascending (const void *a, const void *b)
+{
+    return *(const int *)a - *(const int *)b;
+}
+
+/* The child's files: the standard ones, its socket, and behind it what it keeps.  Taken in
+ * ascending order, each is at least the number that it moves to, so that none is
+ * overwritten before its turn. */
+static int give_files (posix_spawn_file_actions_t *files, int fd, const int *keep, size_t n_keep)
+{
+    int sorted[DT_WORKER_MAX_KEPT], r;
+
+    assert (n_keep <= DT_WORKER_MAX_KEPT);
+    for (size_t i = 0; i < n_keep; i++)
+        sorted[i] = keep[i];
+    qsort (sorted, n_keep, sizeof *sorted, ascending);
+    r = posix_spawn_file_actions_adddup2 (files, fd, WORKER_FD);
+    for (size_t i = 0; r == 0 && i < n_keep; i++) {
+        assert (sorted[i] >= DT_WORKER_LEAST_KEPT);
+        r = posix_spawn_file_actions_adddup2 (files, sorted[i], WORKER_FD + 1 + (int)i);
+    }
+    if (r == 0)
+        r = posix_spawn_file_actions_addclosefrom_np (files, WORKER_FD + 1 + (int)n_keep);
+    return r;
+}
+
+/* The child starts with no signal blocked or ignored. */
+static int spawn (const char *profiler, int fd, const int *keep, size_t n_keep, pid_t *ret)
 {
     char *argv[] = { (char *)"detent-profiler", NULL };
     char **env = worker_environment ();
@@ -85,9 +111,7 @@ static int spawn (const char *profiler, int fd, pid_t *ret)
     posix_spawnattr_setsigmask (&how, &none);
     posix_spawnattr_setsigdefault (&how, &all);
     posix_spawn_file_actions_init (&files);
-    r = posix_spawn_file_actions_adddup2 (&files, fd, WORKER_FD);
-    if (r == 0)
-        r = posix_spawn_file_actions_addclosefrom_np (&files, WORKER_FD + 1);
+    r = give_files (&files, fd, keep, n_keep);
     if (r == 0)
         r = posix_spawn (ret, profiler, &files, &how, argv, env);
     posix_spawn_file_actions_destroy (&files);
@@ -96,7 +120,8 @@ static int spawn (const char *profiler, int fd, pid_t *ret)
     return -r;
 }
 
-int dt_worker_new (const char *profiler, struct dt_worker **ret, struct dt_err *reterr)
+int dt_worker_new (const char *profiler, const int *keep, size_t n_keep, struct dt_worker **ret,
+                   struct dt_err *reterr)
 {
     struct dt_worker *w = dt_calloc (1, sizeof *w);
     int pair[2], r;
@@ -108,7 +133,7 @@ int dt_worker_new (const char *profiler, struct dt_worker **ret, struct dt_err *
         dt_free (w);
         return r;
     }
-    r = spawn (profiler, pair[1], &w->pid);
+    r = spawn (profiler, pair[1], keep, n_keep, &w->pid);
     close (pair[1]);
     if (r < 0) {
         close (pair[0]);

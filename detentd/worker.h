@@ -15,8 +15,14 @@
 
 struct dt_worker;
 
-/* Start the program; it finds its socket at file descriptor 3. */
-int dt_worker_new (const char *profiler, struct dt_worker **ret, struct dt_err *reterr);
+/* Files that a worker holds open for its owner. */
+#define DT_WORKER_MAX_KEPT 64
+#define DT_WORKER_LEAST_KEPT 4 /* their least number in the owner */
+
+/* Start the program; it finds its socket at file descriptor 3, and holds what `keep`
+ * [n_keep] are open on until it ends. */
+int dt_worker_new (const char *profiler, const int *keep, size_t n_keep, struct dt_worker **ret,
+                   struct dt_err *reterr);
 /* Send a request and wait for its reply, which the caller frees
  * (detent__worker_reply__free_unpacked (r, NULL)).  An Error reply becomes its code
  * and text.  `doing` says what it runs, for the error. */

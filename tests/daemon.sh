@@ -4,13 +4,14 @@
 ctl=$top_builddir/detentctl/detentctl
 tmp=$(mktemp -d "${TMPDIR:-/tmp}/dt.XXXXXX")
 daemon=
+others= # processes that are to end with the test
 daemon_finish ()
 {
     status=$?
-    if [ -n "$daemon" ]; then
-        kill "$daemon" 2>/dev/null || true
-        wait "$daemon" 2>/dev/null || true
-    fi
+    for pid in $daemon $others; do
+        kill "$pid" 2>/dev/null || true
+        wait "$pid" 2>/dev/null || true
+    done
     rm -rf "$tmp"
     exit "$status"
 }
@@ -24,6 +25,7 @@ export DETENT_ENDPOINT DETENT_PROGRAMS
 daemon_start ()
 {
     "$@" "$top_builddir/detentd/detentd" --state-dir "$tmp/state" --runtime-dir "$tmp/run" \
+        --lock-dir "${locks:-$tmp/run}" \
         --backend-dir "${backends:-$top_builddir/.libs}" --profiler "$top_builddir/detent-profiler" \
         --foreground >> "$tmp/log" 2>&1 &
     daemon=$!

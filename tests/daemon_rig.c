@@ -39,12 +39,13 @@ void rig_init (struct rig *g)
 
 pid_t rig_spawn (struct rig *g, const char *program, const char *const *extra)
 {
-    const char *build = getenv ("top_builddir");
+    const char *build = getenv ("top_builddir"), *locks = getenv ("DT_TEST_LOCKS");
     char *path = dt_strf ("%s/%s", build ? build : ".", program);
     char *argv[24] = { path, (char *)"--state-dir", g->state, (char *)"--runtime-dir", g->runtime,
+                       (char *)"--lock-dir", locks ? (char *)locks : g->runtime,
                        (char *)"--foreground" };
     posix_spawn_file_actions_t files;
-    size_t n = 6;
+    size_t n = 8;
     pid_t pid;
 
     for (; extra && *extra; extra++)
@@ -218,7 +219,9 @@ static int seed_tuple (struct dt_store *s, void *ctx, struct dt_err *reterr)
     struct dt_selector_row selector = { .family = "attention", .site = "decoder" };
     struct dt_tuple_row row = { .deployment = sd->deployment,
                                 .sampled = sd->sampled, .uncovered = sd->uncovered };
-    struct dt_job_row end = { .state = "done", .what = "", .result = NULL, .tuple = &row.digest };
+    struct dt_job_row end = { .kind = "tune", .deployment = sd->deployment,
+                              .workload = sd->workload, .started_ns = dt_time_wall_ns (),
+                              .state = "done", .what = "", .result = NULL, .tuple = &row.digest };
     struct dt_canon c;
     int r;
 
@@ -228,8 +231,7 @@ static int seed_tuple (struct dt_store *s, void *ctx, struct dt_err *reterr)
     r = dt_store_blob_put (s, "tuple", c.buf.data, c.buf.len, &row.digest, reterr);
     dt_canon_done (&c);
     if (r < 0 || (r = dt_store_tuple_put (s, &row, &selector, 1, reterr)) < 0
-        || (r = dt_store_job_new (s, "tune", sd->deployment, sd->workload, dt_time_wall_ns (),
-                                  &end.id, reterr)) < 0)
+        || (r = dt_store_job_new (s, &end, &end.id, reterr)) < 0)
         return r;
     end.ended_ns = dt_time_wall_ns ();
     sd->digest = row.digest;

@@ -459,3 +459,7 @@ tests_gpu_ranks_SOURCES = tests/gpu/ranks.c
 tests_gpu_ranks_CFLAGS = $(cuda_cflags)
 tests_gpu_ranks_LDADD = libdtcuda.la $(cuda_libs) -lm
 endif
+
+# Devices that are lost, shared, or leased to another detentd.
+dist_check_SCRIPTS += tests/held.sh tests/lease.sh
+TESTS += tests/held.sh tests/lease.sh

@@ -86,7 +86,7 @@ static struct dt_worker *open_worker (const char *plugin)
     struct dt_worker *w;
     struct dt_err err = { "" };
 
-    ck_assert_msg (dt_worker_new (under ("top_builddir", "detent-profiler"), &w, &err) == 0,
+    ck_assert_msg (dt_worker_new (under ("top_builddir", "detent-profiler"), NULL, 0, &w, &err) == 0,
                    "%s", err.text);
     open.backend = (char *)plugin;
     open.units = 2;

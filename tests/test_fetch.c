@@ -24,7 +24,8 @@ static int put_tuple (struct dt_store *s, void *ctx, struct dt_err *reterr)
 {
     struct dt_selector_row selector = { .family = "attention", .site = "decoder" };
     struct dt_tuple_row row = { .deployment = "host-small", .uncovered = "" };
-    struct dt_job_row end = { .state = "done", .what = "", .tuple = &row.digest, .ended_ns = 2 };
+    struct dt_job_row end = { .kind = "tune", .deployment = "host-small", .workload = "chat",
+                              .started_ns = 1, .state = "done", .what = "", .tuple = &row.digest, .ended_ns = 2 };
     struct dt_canon_value v;
     int r;
 
@@ -37,7 +38,7 @@ static int put_tuple (struct dt_store *s, void *ctx, struct dt_err *reterr)
     row.bits = dt_digest_of (DETENT_DIGEST_BITS, v.at, v.len);
     *(struct dt_digest *)ctx = row.digest;
     if ((r = dt_store_tuple_put (s, &row, &selector, 1, reterr)) < 0
-        || (r = dt_store_job_new (s, "tune", "host-small", "chat", 1, &end.id, reterr)) < 0)
+        || (r = dt_store_job_new (s, &end, &end.id, reterr)) < 0)
         return r;
     return dt_store_job_end (s, &end, reterr);
 }

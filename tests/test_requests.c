@@ -15,6 +15,14 @@ static struct rig rig;
 static struct dt_daemon d;
 static struct dt_store *writer;
 
+static int put_hold (struct dt_store *s, void *ctx, struct dt_err *reterr)
+{
+    struct dt_hold_row row = { "cuda:0", "lost", 1 };
+
+    (void)ctx;
+    return dt_store_hold_put (s, &row, reterr);
+}
+
 static void setup (void)
 {
     char *key;
@@ -28,10 +36,14 @@ static void setup (void)
     ck_assert_int_eq (dt_store_open (rig.database, 1, &writer, NULL), 0);
     ck_assert_int_eq (dt_store_open (rig.database, 0, &d.reader, NULL), 0);
     d.store_path = rig.database;
+    ck_assert_int_eq (dt_holds_new (&d.holds, NULL), 0);
+    ck_assert_int_eq (dt_store_transact (writer, put_hold, NULL, NULL), 0);
+    ck_assert_int_eq (dt_holds_load (d.holds, d.reader, NULL), 0);
 }
 
 static void teardown (void)
 {
+    dt_holds_free (d.holds);
     dt_store_close (writer);
     dt_store_close (d.reader);
     rig_done (&rig);

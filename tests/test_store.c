@@ -233,19 +233,38 @@ static int check_left (void *ctx, const struct dt_job_row *row)
     return 0;
 }
 
+static int check_held (void *ctx, const struct dt_job_row *row)
+{
+    (void)ctx;
+    ck_assert_str_eq (row->state, "held");
+    ck_assert_str_eq (row->what, "device cuda:0: lost");
+    ck_assert_uint_eq (row->n_request, 1);
+    ck_assert_int_eq (row->ended_ns, 0);
+    return 0;
+}
+
 START_TEST (unfinished_jobs_have_failed)
 {
     struct dt_store *s = open_store (1);
-    uint64_t id;
+    struct dt_job_row row = { .kind = "tune", .deployment = "d", .workload = "w",
+                              .started_ns = 1, .request = "r", .n_request = 1 };
+    uint64_t id, held;
     int n = 0;
 
-    ck_assert_int_eq (dt_store_job_new (s, "tune", "d", "w", 1, &id, NULL), 0);
+    ck_assert_int_eq (dt_store_job_new (s, &row, &id, NULL), 0);
     ck_assert_int_eq (dt_store_job_start (s, id, NULL), 0);
     ck_assert_int_eq (dt_store_job_start (s, id, NULL), -DT_ENOTFOUND);
-    ck_assert_int_eq (dt_store_job_new (s, "tune", "d", "w", 2, &id, NULL), 0);
+    ck_assert_int_eq (dt_store_job_hold (s, id, "it runs", NULL), -DT_ENOTFOUND);
+    ck_assert_int_eq (dt_store_job_new (s, &row, &id, NULL), 0);
+    ck_assert_int_eq (dt_jobs_recover (s, NULL), 0);
+    ck_assert_int_eq (dt_store_job_new (s, &row, &held, NULL), 0);
+    ck_assert_int_eq (dt_store_job_hold (s, held, "device cuda:0: lost", NULL), 0);
+    ck_assert_int_eq (dt_jobs_recover (s, NULL), 0); /* it waits on */
+    ck_assert_int_eq (dt_store_jobs (s, held, check_held, NULL, NULL), 0);
+    ck_assert_int_eq (dt_store_job_start (s, held, NULL), 0);
     ck_assert_int_eq (dt_jobs_recover (s, NULL), 0);
     ck_assert_int_eq (dt_store_jobs (s, 0, check_left, &n, NULL), 0);
-    ck_assert_int_eq (n, 2);
+    ck_assert_int_eq (n, 3);
     ck_assert_int_eq (dt_store_jobs (s, 77, check_left, &n, NULL), -DT_ENOTFOUND);
     dt_store_close (s);
 }

@@ -748,18 +748,21 @@ static const struct {
     int code, measured; /* of the failed tune: it had measured something */
 } faults[] = {
     /* bug log B25: the clock is slow whenever it is asked */
-    { "run 1 unstable: device 0 is slowed (SM clock at 55% of nominal)", "unstable", 2,
-      DT_EDEVICE, 0 },
+    { "slow unstable: device 0 is slowed (SM clock at 55% of nominal)", "unstable", 2,
+      DT_EUNTRUSTED, 0 },
     /* B25: times spread by 30%, and there is time for two of each only */
     { "noise", "unstable", 0.02, DT_EUNTRUSTED, 1 },
     /* B30: the device fails half-way, and at the start */
     { "run 9 CUDA_ERROR_ECC_UNCORRECTABLE", "CUDA_ERROR_ECC_UNCORRECTABLE", 2, DT_EDEVICE, 1 },
     { "run 9 CUDA_ERROR_LAUNCH_FAILED", "CUDA_ERROR_LAUNCH_FAILED", 2, DT_EDEVICE, 1 },
     { "run 9 CUDA_ERROR_DEVICE_UNAVAILABLE", "DEVICE_UNAVAILABLE", 2, DT_EDEVICE, 1 },
+    /* B29: another process comes half-way, or is there at the end */
+    { "other 9 another process (7) started to compute", "another process (7)", 2, EBUSY, 1 },
+    { "late another process (8) started to compute", "another process (8)", 2, EBUSY, 1 },
     { "open CUDA_ERROR_OUT_OF_MEMORY", "CUDA_ERROR_OUT_OF_MEMORY", 2, DT_EDEVICE, 0 },
 };
 
-START_TEST (b25_b30_faults)
+START_TEST (b25_b29_b30_faults)
 {
     Detent__Reply *good, *bad, *fetched;
     struct dt_err err = { "" };
@@ -823,7 +826,7 @@ int main (void)
     tcase_set_timeout (tc, 300);
     tcase_add_checked_fixture (tc, setup, teardown);
     tcase_add_test (tc, a_tie_keeps_the_incumbent);
-    tcase_add_loop_test (tc, b25_b30_faults, 0, DT_ARRAY_SIZE (faults));
+    tcase_add_loop_test (tc, b25_b29_b30_faults, 0, DT_ARRAY_SIZE (faults));
     suite_add_tcase (s, tc);
     sr = srunner_create (s);
     srunner_run_all (sr, CK_NORMAL);

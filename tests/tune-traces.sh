@@ -14,7 +14,7 @@ ctl=$top_builddir/detentctl/detentctl
 tmp=$(mktemp -d)
 mkdir -m 700 "$tmp/run" "$tmp/state"
 # Its memory is read while it runs: a process that ends takes its high-water mark along.
-"$top_builddir/detentd/detentd" --state-dir "$tmp/state" --runtime-dir "$tmp/run" \
+"$top_builddir/detentd/detentd" --state-dir "$tmp/state" --runtime-dir "$tmp/run" --lock-dir "$tmp/run" \
     --backend-dir "$top_builddir/.libs" --profiler "$top_builddir/detent-profiler" 2> "$tmp/log" &
 daemon=$!
 trap 'kill $daemon; wait $daemon || true; rm -rf "$tmp"' EXIT

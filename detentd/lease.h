@@ -1,0 +1,27 @@
+/* detentd/lease.h - the right to run kernels on some devices, of one job at a time.
+ * Uses: detentd/worker.h, detentd/options.h.  Used by: measure.c.
+ *
+ * A lock (flock) on one file a device, in a folder that all detentds of the machine share
+ * (--lock-dir).  The job's worker holds it too, so that it lasts as long as kernels may
+ * run, and ends with the processes however they end. */
+#ifndef DT_DETENTD_LEASE_H
+#define DT_DETENTD_LEASE_H
+
+#include "detentd/options.h"
+#include "detentd/worker.h"
+
+/* Zero-initialise. */
+struct dt_lease {
+    int fd[DT_WORKER_MAX_KEPT];
+    size_t n;
+};
+
+/* Lock the plugin's devices 0 to `devices` - 1; a short-lived worker says which they are.
+ *   -EAGAIN    somebody else has one: the text says which
+ *   -DT_ELIMIT more than DT_WORKER_MAX_KEPT
+ *   -DT_ELOST, or what dt_worker_call returns */
+int dt_lease_take (struct dt_lease *l, const struct dt_options *o, const char *plugin,
+                   uint32_t devices, struct dt_err *reterr);
+void dt_lease_drop (struct dt_lease *l);
+
+#endif
