@@ -11,6 +11,8 @@
 #define MAX_CANDIDATES 96 /* of one field */
 #define MAX_BASES 12      /* calls around which thresholds are sought, half of them long */
 #define DRAWS 24          /* for one request, until the cheapest is taken */
+#define LONG_DRAWS 12     /* for one that is as long as may be */
+#define EVEN_SHARE 4.0    /* of a batch's work, one in so many is shared out evenly */
 
 struct probe_field {
     int64_t value[MAX_CANDIDATES]; /* that a call of one request may have */
@@ -244,16 +246,21 @@ static void draw_request (struct dt_probe *p, double work, int64_t *ret)
                                           : p->field[f].value[p->field[f].n > 1];
 }
 
-/* The longest of some requests. */
-static void draw_long (struct dt_probe *p, int64_t *ret)
+/* The longest of some requests of at most `work`. */
+static void draw_long (struct dt_probe *p, double work, int64_t *ret)
 {
     int64_t row[DT_SCHEMA_MAX_FIELDS];
+    double is, most;
 
-    draw_request (p, DBL_MAX, ret);
-    for (int i = 0; i < 8; i++) {
-        draw_request (p, DBL_MAX, row);
-        if (work_of (p, row) > work_of (p, ret))
+    draw_request (p, work, ret);
+    most = work_of (p, ret);
+    for (int i = 0; i < LONG_DRAWS; i++) {
+        draw_request (p, work, row);
+        is = work_of (p, row);
+        if (is > most ? is <= work : is < most && most > work) {
+            most = is;
             memcpy (ret, row, p->schema->n_fields * sizeof *row);
+        }
     }
 }
 
@@ -278,25 +285,48 @@ static void shuffle (struct dt_probe *p, struct dt_probe_batch *b)
     }
 }
 
-int dt_probe_draw (struct dt_probe *p, struct dt_arena *a, size_t n, double work,
-                   struct dt_probe_batch *ret, struct dt_err *reterr)
+/* Requests until there are n, or selection takes no more. */
+static void draw_rows (struct dt_probe *p, size_t n, double work, struct dt_probe_batch *ret)
 {
     int64_t row[DT_SCHEMA_MAX_FIELDS];
-    double left = work;
+    double left = work, even = work / (EVEN_SHARE * (double)n);
 
-    if (n > DT_PROBE_MAX_REQUESTS)
-        n = DT_PROBE_MAX_REQUESTS;
-    if (make_batch (p, a, n, ret, reterr) < 0)
-        return -ENOMEM;
+    ret->n = 0;
     for (size_t i = 0; i < n; i++) {
-        /* half of what is left, so that there is something long and something short */
-        draw_request (p, i + 1 < n ? left / 2 : left, row);
+        /* One as long as half of the work allows, then half of what is left, so that there
+         * is something long and something short; nobody is left with nothing. */
+        if (i == 0 && n > 1)
+            draw_long (p, work / 2, row);
+        else
+            draw_request (p, left / 2 > even ? left / 2 : even, row);
         put_row (p, ret, i, row);
         if (!takes_rows (p, ret->request, i + 1))
             break;
         ret->n = i + 1;
         left -= work_of (p, row);
         left = left > 1 ? left : 1;
+    }
+}
+
+int dt_probe_draw (struct dt_probe *p, struct dt_arena *a, size_t n, double work,
+                   struct dt_probe_batch *ret, struct dt_err *reterr)
+{
+    struct dt_probe_batch next;
+
+    if (n > DT_PROBE_MAX_REQUESTS)
+        n = DT_PROBE_MAX_REQUESTS;
+    if (make_batch (p, a, n, ret, reterr) < 0 || make_batch (p, a, n, &next, reterr) < 0)
+        return -ENOMEM;
+    draw_rows (p, n, work, ret);
+    /* Long ones may leave the others no room in the domain (a budget of tokens). */
+    while (ret->n < n && work > (double)n) {
+        work /= 4;
+        draw_rows (p, n, work, &next);
+        if (next.n <= ret->n)
+            continue;
+        *ret = next;
+        if (make_batch (p, a, n, &next, reterr) < 0)
+            return -ENOMEM;
     }
     shuffle (p, ret);
     return 0;
@@ -418,7 +448,7 @@ size_t dt_probe_thresholds (struct dt_probe *p, size_t input, int64_t *ret, size
         struct base b;
 
         if (k % 2)
-            draw_long (p, row);
+            draw_long (p, DBL_MAX, row);
         else
             draw_request (p, 64, row);
         b.at = place_of (p, input, &b);

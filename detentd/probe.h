@@ -28,7 +28,8 @@ int dt_probe_new (const struct dt_schema *schema, const struct dt_vm *vm, uint64
 struct dt_probe *dt_probe_free (struct dt_probe *p); /* NULL ok; returns NULL */
 
 /* A batch of n requests, or of fewer if selection takes no more, of about `work` by
- * dt_schema_work in all.  Of the arena of `a`.  -ENOMEM */
+ * dt_schema_work in all, of which one request has nearly half if there are several.
+ * Of the arena of `a`.  -ENOMEM */
 int dt_probe_draw (struct dt_probe *p, struct dt_arena *a, size_t n, double work,
                    struct dt_probe_batch *ret, struct dt_err *reterr);
 

@@ -1,7 +1,10 @@
 /* detentd/round.h - a round of certification: one site under one assignment.
  * Uses: proto/certificate.h, detentd/probe.h, proto/.  Used by: certifying.c, tests.
  *
- * The batches are chosen here, and run by the worker (profiler/certify.h). */
+ * The batches are chosen here, and run by the worker (profiler/certify.h).  What a round
+ * sees does not depend on how fast kernels run: each batch has a request that is long
+ * enough for every order to show, and rounding to bf16 hides nothing, for a site with
+ * such outputs is tried with fp32 ones too. */
 #ifndef DT_DETENTD_ROUND_H
 #define DT_DETENTD_ROUND_H
 

@@ -41,6 +41,12 @@ code 0 "$ctl" solve "$host"
 # A ring pinned for all messages would still follow their size.
 code 0 "$ctl" solve "$host" --offline --why-illegal
 grep -q 'illegal: choose.order=1 .*: a ring is not' "$tmp/out" || fail "a pinned ring is legal"
+# Norms and sampled tokens have certificates, though the deployment claims as much.
+code 0 "$ctl" certify host-families --family rowwise
+cat "$tmp/out"
+for s in sub-norm sampler; do
+    grep -q "^rowwise *$s *block=[0-9]* *certified" "$tmp/out" || fail "no certificate of $s"
+done
 code 0 "$ctl" tune $for_both --max-calls 3 --budget 60
 code 0 "$ctl" commit $for_both -m 'every family'
 

@@ -100,7 +100,8 @@ enum dt_backend_data {
     DT_BACKEND_RANDOM, /* as an engine's might be; also what is timed            */
     DT_BACKEND_CANCEL, /* sums nearly vanish ([v, -Pv] against [u, Pu], P a
                         * permutation), so that what rounding did stands out in an
-                        * output of few bits                                     */
+                        * output of few bits; where nothing cancels (squares,
+                        * powers), whatever makes rounding stand out             */
     DT_BACKEND_SPREAD, /* terms of one sum lie more than 2^16 apart              */
     DT_BACKEND_DATA_KINDS
 };
@@ -117,8 +118,8 @@ enum dt_backend_data {
  *            check of bits must see it: the power of certificates is measured so.
  *            Nothing but order may change: a request that has fewer terms, or whose
  *            terms some output does not see all of, stays as it is; where an output
- *            belongs to one term (a norm), the exchanged terms weigh 0 in data of
- *            the kinds CANCEL and SPREAD.  `fill` of a family that has no such
+ *            belongs to one term, the exchanged ones weigh 0 (a norm) or are not
+ *            drawn (a sampled token).  `fill` of a family that has no such
  *            exchange fails with -DT_BACKEND_EUNSUPPORTED. */
 struct dt_backend_call {
     const struct dt_backend_family *family;

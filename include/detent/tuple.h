@@ -60,12 +60,13 @@
  *   power       m  {cancelling, random, spread: m {changed, exchange, rows: i}}: of
  *                  `rows` requests alone, `changed` had other bits when the last term
  *                  of their sums and the one `exchange` before it changed places; the
- *                  least exchange that any showed, 0 if none did
+ *                  least exchange that any showed, 0 if none did; of a site
+ *                  with bf16 outputs, in fp32 ones
  *   refused     i  combinations that have no kernel
  *   repeats     i  of each run
  *   requests    i  most in a batch
  *   rivals      i  contexts that contended
- *   rows        i  compared, all bits
+ *   rows        i  compared, all bits; of a site with bf16 outputs, also of fp32 ones
  *   runs        i
  *   seed        i  of batches and free values
  *   site        s

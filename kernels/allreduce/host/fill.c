@@ -24,7 +24,8 @@ static size_t standing_at (const struct fill *f, size_t rank)
     return rank == last ? last - by : rank == last - by ? last : rank;
 }
 
-/* One rank's part of one request: either sign, over 8 binades, or over 40.
+/* One rank's part of one request: either sign, over 8 binades; over 40 in data that are
+ * spread or cancel, so that also sums of few bf16 numbers round.
  * Cancelling data: the later half of the ranks has the negated values of the earlier,
  * in the same order; all of a sum vanishes but what was rounded in between. */
 static void fill_part (const struct fill *f, size_t request, size_t rank)
@@ -44,7 +45,7 @@ static void fill_part (const struct fill *f, size_t request, size_t rank)
     at = rank * s->n + (size_t)start[request];
     for (i = 0; i < n; i++) {
         uint32_t h = seed_word (key, i);
-        int by = f->call->data == DT_BACKEND_SPREAD ? (int)(h % 41) - 20 : (int)(h & 7) - 4;
+        int by = f->call->data != DT_BACKEND_RANDOM ? (int)(h % 41) - 20 : (int)(h & 7) - 4;
 
         seed_put (f->operands + s->x, at + i, sign * seed_uniform (h) * seed_power (by), s->bf16);
     }
