@@ -421,6 +421,18 @@ static int on_keep (void *ctx, const struct dt_tune_at *at, uint64_t ns, struct 
     return keep (ctx, at, "", ns, reterr);
 }
 
+static int on_keep_free (void *ctx, const struct dt_tune_at *at, const char *field,
+                         const int64_t *value, uint64_t ns, struct dt_err *reterr)
+{
+    char free[sizeof ((struct dt_measurement *)NULL)->free];
+
+    if (value)
+        snprintf (free, sizeof free, "%.56s=%lld", field, (long long)*value);
+    else
+        snprintf (free, sizeof free, "%.56s=program", field);
+    return keep (ctx, at, free, ns, reterr);
+}
+
 int dt_measure_look (struct dt_measure *m, struct dt_err *reterr)
 {
     Detent__WorkerRequest rq = DETENT__WORKER_REQUEST__INIT;
@@ -467,5 +479,6 @@ struct dt_tune_hooks dt_measure_hooks (struct dt_measure *m)
 {
     return (struct dt_tune_hooks){ .ctx = m, .plan = on_plan, .measure = on_measure,
                                    .progress = on_progress, .keep = on_keep,
+                                   .keep_free = on_keep_free,
                                    .fresh = on_fresh, .recall = on_recall };
 }

@@ -84,7 +84,7 @@ static const struct {
                                " free) VALUES (?, ?, ?, ?, ?, ?, ?, ?, nullif (?, 0),"
                                " nullif (?, 0), iif (?9 > 0, ?, NULL), ?)" },
     { DT_STMT_MEASUREMENTS, "SELECT trace, assignment, call, elapsed_ns FROM measurement"
-                            " WHERE backend = ? AND plan = ? AND free IS NULL ORDER BY id" },
+                            " WHERE backend = ? AND plan = ? ORDER BY id" },
     { DT_STMT_TUPLE_PUT, "INSERT INTO tuple (digest, bits, deployment, sampled, uncovered,"
                          " time_ns) VALUES (?, ?, ?, ?, ?, ?)"
                          " ON CONFLICT (digest) DO NOTHING" },

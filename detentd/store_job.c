@@ -141,11 +141,12 @@ int dt_store_measurement_put (struct dt_store *s, const struct dt_measurement *m
                               struct dt_err *reterr)
 {
     const char *free = m->free[0] ? m->free : NULL;
+    const struct dt_digest *plan = free ? NULL : &m->plan; /* none asks for it again */
 
     return dt_store_exec (s, dt_store_bind (s, DT_STMT_MEASUREMENT_PUT, "iididiidiiit",
                                             (int64_t)m->job, m->backend, &m->solution,
                                             (int64_t)m->assignment, &m->trace, (int64_t)m->call,
-                                            (int64_t)m->elapsed_ns, &m->plan,
+                                            (int64_t)m->elapsed_ns, plan,
                                             (int64_t)m->clock_mhz, (int64_t)m->memory_mhz,
                                             (int64_t)m->reasons, free), reterr);
 }

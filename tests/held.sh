@@ -158,6 +158,10 @@ rows = db.execute("SELECT DISTINCT clock_mhz, memory_mhz, reasons FROM measureme
 assert rows == [(1980, 2619, 4)], rows
 rows = db.execute("SELECT DISTINCT clock_mhz, memory_mhz, reasons FROM measurement WHERE job = 1").fetchall()
 assert rows == [(None, None, None)], rows
+# What is timed for tables is kept too, and no later tune takes it for its own.
+rows = db.execute("SELECT DISTINCT free, plan IS NULL FROM measurement WHERE job = 11").fetchall()
+assert (None, 0) in rows and any(f and "=" in f for f, _ in rows), rows
+assert all(none == (f is not None) for f, none in rows), rows
 END
 
 # --- B29: beside another process, only when told to, and marked

@@ -140,10 +140,36 @@ static const int64_t tiles[] = { 4, 16, 32 }, workers[] = { 1, 2, 4 };
 static const struct dt_tune_free fields[] = { { "tile_m", tiles, 3 },
                                               { "workers_per_request", workers, 3 } };
 
+/* What is timed for tables is told, each value and the program's own. */
+static struct {
+    size_t n, programs;
+} kept;
+
+static int keep_free (void *ctx, const struct dt_tune_at *at, const char *field,
+                      const int64_t *value, uint64_t ns, struct dt_err *reterr)
+{
+    const struct dt_tune_free *f = !strcmp (field, fields[0].field) ? &fields[0] : &fields[1];
+    int known = value == NULL;
+
+    (void)ctx, (void)reterr;
+    ck_assert_str_eq (field, f->field);
+    ck_assert_uint_eq (at->assignment, legal ());
+    ck_assert_uint_eq (at->trace, 0);
+    ck_assert_uint_lt (at->call, rig.trace->site[0].n_calls);
+    ck_assert_uint_gt (ns, 0);
+    for (size_t i = 0; value && i < f->n_values; i++)
+        known |= f->value[i] == *value;
+    ck_assert (known);
+    kept.n++;
+    kept.programs += value == NULL;
+    return 0;
+}
+
 START_TEST (find_tables)
 {
     struct backend b = finds[_i].b;
-    struct dt_tune_hooks hooks = { .ctx = &b, .plan = plan, .measure = measure };
+    struct dt_tune_hooks hooks = { .ctx = &b, .plan = plan, .measure = measure,
+                                   .keep_free = keep_free };
     struct dt_tune_options o = { .budget_s = 60 };
     const struct dt_trace_site *site = &rig.trace->site[0];
     struct dt_tables_result r;
@@ -155,6 +181,7 @@ START_TEST (find_tables)
     ck_assert_msg (dt_tables_find (rig.solution, legal (), &site, 1, fields, 2, &o, &hooks, &a, &r,
                                    &err) == 0, "%s", err.text);
     ck_assert_msg (r.n == finds[_i].n, "%s: %zu tables", finds[_i].what, r.n);
+    ck_assert (kept.programs > 0 && kept.n > kept.programs && kept.n <= r.n_measurements);
     if (r.n) {
         const struct dt_vm_table *t = r.table;
 

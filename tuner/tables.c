@@ -158,6 +158,20 @@ static size_t same_as (const struct field *f, size_t at, size_t v)
     return v;
 }
 
+/* Value v of a call took so long: that is evidence, whichever way it decides. */
+static int keep (struct tables *t, const struct field *f, size_t at, size_t v, uint64_t ns,
+                 struct dt_err *reterr)
+{
+    struct dt_tune_at where = { t->cover.arm[0].assignment, t->calls.at[at].trace,
+                                t->calls.at[at].call };
+
+    t->n_measurements++;
+    if (!t->hooks->keep_free)
+        return 0;
+    return t->hooks->keep_free (t->hooks->ctx, &where, f->free->field,
+                                v > 0 ? &f->free->value[v - 1] : NULL, ns, reterr);
+}
+
 /* Each value of one call once, in random order. */
 static int time_call (struct tables *t, struct field *f, size_t at, size_t round,
                       struct dt_err *reterr)
@@ -179,10 +193,9 @@ static int time_call (struct tables *t, struct field *f, size_t at, size_t round
             f->none[i] = 1;
             continue;
         }
-        if (r < 0)
+        if (r < 0 || (r = keep (t, f, at, v, ns, reterr)) < 0)
             return r;
         f->all[i * ROUNDS + round] = (double)ns;
-        t->n_measurements++;
     }
     return 0;
 }

@@ -52,6 +52,10 @@ struct dt_tune_hooks {
     int (*progress) (void *ctx, double fraction, double left_s, const char *what);
     /* A measurement is complete: keep it.  Called before it is used. */
     int (*keep) (void *ctx, const struct dt_tune_at *at, uint64_t ns, struct dt_err *reterr);
+    /* The same of a free field's value that is timed for its table, or of the program's
+     * own (`value` NULL).  Never recalled.  NULL: not kept. */
+    int (*keep_free) (void *ctx, const struct dt_tune_at *at, const char *field,
+                      const int64_t *value, uint64_t ns, struct dt_err *reterr);
 };
 
 struct dt_tune_options {
