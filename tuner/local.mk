@@ -7,7 +7,8 @@ libdttuner_la_SOURCES = \
 	tuner/cover.c tuner/cover.h \
 	tuner/inputs.c tuner/inputs.h \
 	tuner/observe.c \
-	tuner/race.c tuner/race.h \
+	tuner/race.c tuner/race_looks.c tuner/race_rounds.c tuner/race_stages.c \
+	tuner/race.h tuner/racing.h \
 	tuner/sample.c tuner/sample.h \
 	tuner/stats.c tuner/stats.h \
 	tuner/tables.c tuner/tables.h \
