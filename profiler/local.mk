@@ -5,6 +5,10 @@ libdtprofiler_la_SOURCES = \
 	profiler/describe.c profiler/describe.h \
 	profiler/device.c profiler/device.h \
 	profiler/certify.c profiler/certify.h \
+	profiler/certify_alone.c \
+	profiler/certify_rival.c \
+	profiler/certify_round.c profiler/certify_round.h \
+	profiler/certify_values.c \
 	profiler/lane.c profiler/lane.h \
 	profiler/ranks.c profiler/ranks.h \
 	profiler/worker.c profiler/worker.h
