@@ -30,6 +30,7 @@ struct dt_graph *dt_graph_free (struct dt_graph *g)
     dt_free (g->pin);
     dt_free (g->cond);
     dt_free (g->point);
+    dt_free (g->raise);
     dt_free (g->enum_text);
     dt_arena_done (&g->arena);
     dt_free (g);
@@ -217,6 +218,11 @@ int64_t dt_graph_add_point (struct dt_graph *g, const struct dt_point *point)
     return APPEND (g, point, row);
 }
 
+int64_t dt_graph_add_raise (struct dt_graph *g, struct dt_raise raise)
+{
+    return APPEND (g, raise, raise);
+}
+
 static int copy_rows (const struct dt_graph *g, struct dt_graph *n)
 {
     uint32_t i;
@@ -352,6 +358,10 @@ int dt_graph_valid (const struct dt_graph *g)
     for (i = 0; i < g->n_points; i++)
         if (g->point[i].node >= g->n_nodes
             || g->node[g->point[i].node].type != g->point[i].type)
+            return 0;
+    for (i = 0; i < g->n_raises; i++)
+        if (g->raise[i].fail >= g->n_nodes
+            || (g->raise[i].value != DT_NODE_NONE && g->raise[i].value >= g->n_nodes))
             return 0;
     return 1;
 }

@@ -103,6 +103,13 @@ struct dt_point {
     uint32_t span;
 };
 
+/* A FAIL has no user: it is raised while `value` is computed (DT_NODE_NONE: of no one
+ * value), and nobody raises it who is given that.  A FAIL that several places share has
+ * several rows.  Specialised graphs, and the solver's candidates. */
+struct dt_raise {
+    uint32_t fail, value;
+};
+
 struct dt_graph {
     struct dt_arena arena; /* owns names, messages, domains            */
     struct dt_node *node;
@@ -121,13 +128,15 @@ struct dt_graph {
     uint32_t n_conds;
     struct dt_point *point;
     uint32_t n_points;
+    struct dt_raise *raise;
+    uint32_t n_raises;
     const char **enum_text; /* [n_enums] text of enum member i; all enums share it */
     uint32_t n_enums;
     const char *family;
     uint64_t next_seq;
     struct dt_table index;  /* hash-consing */
     size_t room_nodes, room_spans, room_files, room_inputs, room_knobs, room_pins,
-        room_conds, room_points, room_enums;
+        room_conds, room_points, room_raises, room_enums;
 };
 
 #define DT_GRAPH_MAX_NODES (1u << 20) /* "values": the limit's name in errors */
@@ -158,6 +167,7 @@ int64_t dt_graph_add_knob (struct dt_graph *g, const struct dt_knob *knob);
 int64_t dt_graph_add_pin (struct dt_graph *g, const struct dt_pin *pin);
 int64_t dt_graph_add_cond (struct dt_graph *g, const struct dt_cond *cond);
 int64_t dt_graph_add_point (struct dt_graph *g, const struct dt_point *point);
+int64_t dt_graph_add_raise (struct dt_graph *g, struct dt_raise raise);
 
 /* A fresh graph with the same files, spans, enums, inputs, knobs and pins (their
  * node fields are DT_NODE_NONE until added), no values, conditions, points. */

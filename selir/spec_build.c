@@ -99,9 +99,10 @@ static int fail (struct dt_spec *s, const struct dt_expr *e, enum dt_fault fault
     uint32_t id;
     int r;
 
-    if ((r = dt_spec_guard (s, e, where, &n.guard)) < 0 || (r = dt_spec_span (s, e, &n.span)) < 0)
+    if ((r = dt_spec_guard (s, e, where, &n.guard)) < 0 || (r = dt_spec_span (s, e, &n.span)) < 0
+        || (r = dt_graph_add (s->g, n, &id, s->err)) < 0)
         return r;
-    return dt_graph_add (s->g, n, &id, s->err);
+    return dt_graph_add_raise (s->g, (struct dt_raise){ id, DT_NODE_NONE }) < 0 ? dt_err_nomem (s->err) : 0;
 }
 
 int dt_spec_fault (struct dt_spec *s, const struct dt_expr *e, enum dt_fault fault, const char *why)

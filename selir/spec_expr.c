@@ -311,8 +311,17 @@ static int dispatch (struct dt_spec *s, const struct dt_expr *e, struct dt_value
     }
 }
 
+/* What was raised from row `first` on, and by no expression within, is this value's. */
+static void take_raises (struct dt_graph *g, uint32_t first, uint32_t node)
+{
+    for (uint32_t i = first; i < g->n_raises; i++)
+        if (g->raise[i].value == DT_NODE_NONE)
+            g->raise[i].value = node;
+}
+
 int dt_spec_eval (struct dt_spec *s, const struct dt_expr *e, struct dt_value *ret)
 {
+    uint32_t first = s->g->n_raises;
     int r;
 
     if ((r = dt_spec_enter (s, e)) < 0)
@@ -320,6 +329,8 @@ int dt_spec_eval (struct dt_spec *s, const struct dt_expr *e, struct dt_value *r
     *ret = DT_V_NOTHING;
     r = dispatch (s, e, ret);
     s->depth--;
+    if (r == 0 && ret->kind == DT_VALUE_NODE)
+        take_raises (s->g, first, ret->node);
     return r != 0 ? r : dt_spec_usable (s, e, *ret);
 }
 

@@ -129,6 +129,21 @@ static int enumerate (const struct dt_graph *g, uint32_t node, const struct dt_a
     return r;
 }
 
+/* Add to the mask what is raised on the way to it; 1 if that is more. */
+static int add_raises (const struct dt_graph *g, uint8_t *mask)
+{
+    uint32_t i;
+    int more = 0;
+
+    for (i = 0; i < g->n_raises; i++) {
+        const struct dt_raise *x = &g->raise[i];
+
+        if (x->value != DT_NODE_NONE && mask[x->value] && !mask[x->fail])
+            more = mask[x->fail] = 1;
+    }
+    return more;
+}
+
 /* The part of g that computes `node`; with guards: what decides its faults too. */
 static int part (const struct dt_graph *g, uint32_t node, int guards, uint32_t *map,
                  struct dt_graph **ret, int *ret_faults)
@@ -141,19 +156,22 @@ static int part (const struct dt_graph *g, uint32_t node, int guards, uint32_t *
         return -ENOMEM;
     *ret_faults = 0;
     mask[node] = 1;
-    /* A guard precedes its value, so one descending pass meets all. */
-    for (i = g->n_nodes; i-- > 0;) {
-        uint32_t args[3];
-        int k;
+    /* A guard precedes its value, so one descending pass meets all but what is raised
+     * beside a value. */
+    do
+        for (i = g->n_nodes; i-- > 0;) {
+            uint32_t args[3];
+            int k;
 
-        if (!mask[i])
-            continue;
-        for (k = dt_node_args (&g->node[i], args); k-- > 0;)
-            mask[args[k]] = 1;
-        *ret_faults |= dt_node_faults (&g->node[i]);
-        if (guards)
-            dt_reach_root (mask, g->node[i].guard);
-    }
+            if (!mask[i])
+                continue;
+            for (k = dt_node_args (&g->node[i], args); k-- > 0;)
+                mask[args[k]] = 1;
+            *ret_faults |= dt_node_faults (&g->node[i]);
+            if (guards)
+                dt_reach_root (mask, g->node[i].guard);
+        }
+    while (add_raises (g, mask));
     r = dt_reach_extract (g, mask, map, ret, NULL);
     dt_free (mask);
     return r;

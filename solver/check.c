@@ -96,6 +96,7 @@ struct check {
     size_t n_axes;         /* pins, knobs, inputs */
     uint8_t *symbolic;     /* [values] depends on a pin or a knob */
     uint8_t *limit;        /* [conditions] says what the domain is */
+    uint8_t *raised;       /* [values] computed from what the duty's fault is a fault of */
     uint8_t *seen;         /* [conditions + values] duties with a tree */
     uint8_t *open;         /* [assignments] */
     struct reach *todo;    /* [room] boxes of n_axes sides: parts of a tree to come */
@@ -192,6 +193,26 @@ static int always_on (const struct dt_ranges *r, uint32_t guard)
     return guard == DT_NODE_NONE || is (r, guard, 1);
 }
 
+/* Mark all that cannot be had where the duty's fault is. */
+static void mark_raised (struct check *c, uint64_t duty)
+{
+    const struct dt_graph *g = c->g;
+    uint32_t i, fault = (uint32_t)(duty / 2), args[3];
+
+    memset (c->raised, 0, g->n_nodes);
+    if (duty % 2 == 0)
+        return;
+    c->raised[fault] = 1;
+    for (i = 0; i < g->n_nodes; i++)
+        for (int k = dt_node_args (&g->node[i], args); k-- > 0;)
+            c->raised[i] |= c->raised[args[k]];
+}
+
+static int is_raised (const struct check *c, const struct dt_cond *x)
+{
+    return c->raised[x->value] || (x->guard != DT_NODE_NONE && c->raised[x->guard]);
+}
+
 /* Whether the ranges of a box show that the duty stops no run there. */
 static int shown (const struct check *c, uint64_t duty, const struct dt_ranges *r)
 {
@@ -205,7 +226,8 @@ static int shown (const struct check *c, uint64_t duty, const struct dt_ranges *
                           || never_on (r, g->node[duty / 2].guard)))
         return 1;
     for (i = 0; i < g->n_conds; i++)
-        if (c->limit[i] && is (r, g->cond[i].value, 0) && always_on (r, g->cond[i].guard))
+        if (c->limit[i] && !is_raised (c, &g->cond[i]) && is (r, g->cond[i].value, 0)
+            && always_on (r, g->cond[i].guard))
             return 1; /* the box is outside the domain */
     return 0;
 }
@@ -297,6 +319,7 @@ static int check_tree (struct check *c, uint64_t duty, struct reach *side)
     for (i = 0; i < c->n_axes; i++)
         side[i] = (struct reach){ 0, members (c, i) - 1 };
     c->n_todo = 0;
+    mark_raised (c, duty);
     if ((r = push (c, side)) < 0)
         return r;
     while (c->n_todo > 0) {
@@ -397,14 +420,16 @@ int dt_check_proof (const struct dt_solution *s, struct dt_err *reterr)
             return 0; /* no assignment: nothing is claimed */
     c.symbolic = dt_calloc (g->n_nodes, 1);
     c.limit = dt_calloc (g->n_conds, 1);
+    c.raised = dt_calloc (g->n_nodes, 1);
     c.seen = dt_calloc ((size_t)g->n_conds + g->n_nodes, 1);
     c.open = dt_calloc (s->n_assignments, 1);
     c.box = dt_calloc (g->n_nodes, sizeof *c.box);
     dt_reader_init (&c.in, s->proof.data, s->proof.len);
-    r = c.symbolic && c.limit && c.seen && c.open && c.box ? check_all (&c)
-                                                           : dt_err_nomem (reterr);
+    r = c.symbolic && c.limit && c.raised && c.seen && c.open && c.box ? check_all (&c)
+                                                                       : dt_err_nomem (reterr);
     dt_free (c.symbolic);
     dt_free (c.limit);
+    dt_free (c.raised);
     dt_free (c.seen);
     dt_free (c.open);
     dt_free (c.box);

@@ -18,7 +18,7 @@ libdtsolver_la_SOURCES = \
 	solver/site.c solver/site.h \
 	solver/solution.c solver/solution.h \
 	solver/solve.c solver/solve.h solver/solve_int.h \
-	solver/solve_candidates.c solver/solve_cut.c solver/solve_emit.c \
+	solver/solve_candidates.c solver/solve_cut.c solver/solve_emit.c solver/solve_faults.c \
 	solver/solve_pins.c solver/solve_points.c solver/solve_raises.c \
 	solver/proof.h \
 	solver/vra.c solver/vra.h solver/vra_int.h \

@@ -7,7 +7,8 @@
  *
  *   duty   2 * i      condition i of the residual graph
  *          2 * i + 1  the fault of value i
- *          Assumes of inputs alone are no duties: they say what the domain is.
+ *          Assumes of inputs alone are no duties: they say what the domain is; but not
+ *          for a fault of what they compute.
  *   tree   DT_PROOF_OPEN            nothing is claimed of this box
  *          DT_PROOF_HOLDS           the duty holds everywhere in it, by ranges
  *          DT_PROOF_SPLIT axis at   then two trees, of the members first..first+at

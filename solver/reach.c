@@ -78,6 +78,30 @@ fail:
     return r;
 }
 
+static int is_leaf (const struct dt_node *n)
+{
+    return n->op == DT_OP_CONST || n->op == DT_OP_INPUT || n->op == DT_OP_KNOB
+           || n->op == DT_OP_PIN;
+}
+
+int dt_reach_raises (const struct dt_graph *g, const uint32_t *map, struct dt_graph *n,
+                     struct dt_err *reterr)
+{
+    for (uint32_t i = 0; i < g->n_raises; i++) {
+        struct dt_raise x = g->raise[i];
+
+        if (x.value == DT_NODE_NONE || map[x.value] == DT_NODE_NONE
+            || map[x.fail] == DT_NODE_NONE)
+            continue;
+        x.fail = map[x.fail];
+        x.value = map[x.value];
+        if (n->node[x.fail].op == DT_OP_FAIL && !is_leaf (&n->node[x.value])
+            && dt_graph_add_raise (n, x) < 0)
+            return dt_err_nomem (reterr);
+    }
+    return 0;
+}
+
 int dt_reach_copy (const struct dt_graph *g, struct dt_graph **ret, struct dt_err *reterr)
 {
     uint8_t *mask = dt_calloc (g->n_nodes, 1);

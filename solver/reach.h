@@ -31,6 +31,10 @@ uint8_t *dt_reach_class (const struct dt_graph *g, unsigned classes);
 int dt_reach_extract (const struct dt_graph *g, const uint8_t *mask, uint32_t *ret_map,
                       struct dt_graph **ret, struct dt_err *reterr);
 
+/* Add to `n` what `g` says of who raises, by a map of g's values into n's. */
+int dt_reach_raises (const struct dt_graph *g, const uint32_t *map, struct dt_graph *n,
+                     struct dt_err *reterr);
+
 /* A fresh graph with the same values (and ids), conditions and points. */
 int dt_reach_copy (const struct dt_graph *g, struct dt_graph **ret, struct dt_err *reterr);
 

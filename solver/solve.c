@@ -20,68 +20,10 @@ static unsigned passes (const struct dt_solver *v)
 
 /* --- the residual graph ------------------------------------------------------------ */
 
-static int may_fault (const struct dt_node *n)
-{
-    return dt_op_partial (n->op) && !n->safe;
-}
-
-/* Mark what a marked node is computed from, guards too, but nothing behind a pin. */
-static void mark_before (const struct dt_graph *g, const uint32_t *subst, uint8_t *mask)
-{
-    uint32_t args[3];
-
-    for (uint32_t i = g->n_nodes; i-- > 0;) {
-        if (!mask[i] || subst[i] != DT_NODE_NONE)
-            continue;
-        for (int k = dt_node_args (&g->node[i], args); k-- > 0;)
-            mask[args[k]] = 1;
-        dt_reach_root (mask, g->node[i].guard);
-    }
-}
-
-/* With pins as constants nobody computes what only a pin was computed from: its
- * faults go.  All others stay, whether or not a point needs their value, as CPython
- * raises them. */
-static int drop_pinned_faults (struct dt_solver *v)
-{
-    struct dt_graph *g = v->work;
-    uint8_t *behind = dt_calloc (g->n_nodes, 1), *needed = dt_calloc (g->n_nodes, 1);
-    uint32_t i, args[3];
-    int r = 0;
-
-    if (!behind || !needed) {
-        r = dt_err_nomem (v->err);
-        goto fail;
-    }
-    for (i = 0; i < g->n_nodes; i++)
-        if (v->subst[i] != DT_NODE_NONE) {
-            behind[i] = may_fault (&g->node[i]);
-            for (int k = dt_node_args (&g->node[i], args); k-- > 0;)
-                behind[args[k]] = 1;
-            dt_reach_root (behind, g->node[i].guard);
-        }
-    mark_before (g, v->subst, behind);
-    for (i = 0; i < g->n_nodes; i++)
-        needed[i] = may_fault (&g->node[i]) && !behind[i];
-    for (i = 0; i < g->n_points; i++)
-        needed[g->point[i].node] = 1;
-    for (i = 0; i < g->n_conds; i++) {
-        needed[g->cond[i].value] = 1;
-        dt_reach_root (needed, g->cond[i].guard);
-    }
-    mark_before (g, v->subst, needed);
-    for (i = 0; i < g->n_nodes; i++)
-        if (behind[i] && (!needed[i] || v->subst[i] != DT_NODE_NONE))
-            g->node[i].safe |= may_fault (&g->node[i]);
-fail:
-    dt_free (behind);
-    dt_free (needed);
-    return r;
-}
-
 /* Simplify the specialised graph with the pinned values replaced by symbols. */
 static int make_residual (struct dt_solver *v)
 {
+    uint32_t *subst;
     size_t i;
     int r;
 
@@ -102,9 +44,11 @@ static int make_residual (struct dt_solver *v)
         if (dt_graph_add_pin (v->work, &pin) < 0)
             return dt_err_nomem (v->err);
     }
-    if ((r = drop_pinned_faults (v)) < 0)
+    if ((r = dt_solver_drop_faults (v)) < 0 || (r = dt_solver_narrow_assumes (v, &subst)) < 0)
         return r;
-    return dt_simplify (v->work, passes (v), v->subst, 1, &v->residual, &v->residual_map, v->err);
+    r = dt_simplify (v->work, passes (v), subst, 1, &v->residual, &v->residual_map, v->err);
+    dt_free (subst);
+    return r;
 }
 
 /* Whether the batch still reaches a binding point. */

@@ -29,7 +29,8 @@ static int program_of_pins (struct dt_solver *v)
             return dt_err_nomem (v->err);
         }
     }
-    r = dt_simplify (g, DT_PASS_ALL, NULL, 1, &v->pins, &map, v->err);
+    if ((r = dt_simplify (g, DT_PASS_ALL, NULL, 1, &v->pins, &map, v->err)) == 0)
+        r = dt_reach_raises (v->g, map, v->pins, v->err);
     dt_free (map);
     dt_graph_free (g);
     return r;

@@ -50,6 +50,12 @@ int dt_solver_add_pins (struct dt_solver *v, const struct dt_graph *a, const str
  * on.  1 if pin *ret_pin has too many. */
 int dt_solver_candidates (struct dt_solver *v, size_t first, size_t *ret_pin);
 
+/* solve_faults.c: make safe in v->work what raises only while a pin's value is computed. */
+int dt_solver_drop_faults (struct dt_solver *v);
+/* Ask each assume of v->work only where nothing was raised on the way to it.  That adds
+ * values: *ret_subst is v->subst for all of them (dt_free). */
+int dt_solver_narrow_assumes (struct dt_solver *v, uint32_t **ret_subst);
+
 /* solve_raises.c: -DT_EILLEGAL, with the place of the first error on the first input of
  * a program that raises on all of them. */
 int dt_solver_raises (struct dt_solver *v);

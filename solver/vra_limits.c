@@ -1,8 +1,11 @@
 /* solver/vra_limits.c - what assumes of inputs alone exclude from the domain. */
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "base/mem.h"
 #include "solver/explain.h"
+#include "solver/reach.h"
 #include "solver/vra_int.h"
 
 static uint64_t count_outside (struct dt_vra_worker *w, int sample, uint64_t count)
@@ -32,6 +35,26 @@ static int everything_excluded (const struct dt_vra *v, struct dt_err *reterr)
     return r;
 }
 
+/* 1 if some limit computes what may raise: where it does, it excludes nothing, and the
+ * error is judged as a duty. */
+static int may_raise (const struct dt_vra *v)
+{
+    const struct dt_graph *g = v->g;
+    uint8_t *mask = dt_calloc (g->n_nodes, 1);
+    int found = 0;
+
+    if (!mask)
+        return -ENOMEM;
+    for (uint32_t i = 0; i < g->n_nodes; i++)
+        mask[i] = (uint8_t)dt_node_faults (&g->node[i]);
+    dt_reach_users (g, mask);
+    for (size_t i = 0; i < v->n_limits; i++)
+        found |= mask[v->limit[i].cond->value]
+                 || (v->limit[i].cond->guard != DT_NODE_NONE && mask[v->limit[i].cond->guard]);
+    dt_free (mask);
+    return found;
+}
+
 int dt_vra_judge_limits (struct dt_vra_worker *w, struct dt_err *reterr)
 {
     struct dt_solution *s = w->v->s;
@@ -52,8 +75,12 @@ int dt_vra_judge_limits (struct dt_vra_worker *w, struct dt_err *reterr)
     dt_vra_part_free (p);
     if (r < 0)
         return dt_err_nomem (reterr);
-    if (outside == count && !sample)
-        return everything_excluded (w->v, reterr);
+    if (outside == count && !sample) {
+        if ((r = may_raise (w->v)) < 0)
+            return dt_err_nomem (reterr);
+        if (r == 0)
+            return everything_excluded (w->v, reterr);
+    }
     if (outside > 0)
         snprintf (s->excluded, sizeof s->excluded,
                   sample ? "assumptions exclude %" PRIu64 " of a sample of %" PRIu64 " inputs"

@@ -62,6 +62,32 @@ static void mark_limit (struct dt_vra_worker *w, size_t i)
     dt_reach_root (w->mask, w->v->limit[i].cond->guard);
 }
 
+enum { BARRED = 2 }; /* a limit that is not taken, whatever it shares */
+
+/* An assume that raises excludes nothing where it does: bar the limits that compute
+ * what is raised.  (Where a FAIL is raised an assume is not asked: solve_faults.c.) */
+static int bar_limits (const struct dt_vra *v, const struct dt_vra_duty *d, uint8_t *taken)
+{
+    const struct dt_graph *g = v->g;
+    uint8_t *mask;
+    size_t i;
+
+    if (!d || d->cond || v->n_limits == 0)
+        return 0;
+    if (!(mask = dt_calloc (g->n_nodes, 1)))
+        return -ENOMEM;
+    mask[d->node] = 1;
+    dt_reach_users (g, mask);
+    for (i = 0; i < v->n_limits; i++) {
+        const struct dt_cond *c = v->limit[i].cond;
+
+        if (mask[c->value] || (c->guard != DT_NODE_NONE && mask[c->guard]))
+            taken[i] = BARRED;
+    }
+    dt_free (mask);
+    return 0;
+}
+
 /* Limits that share an input with the set, directly or through others; adds their
  * inputs to *set and marks what they need. */
 static void close_limits (struct dt_vra_worker *w, uint64_t *set, uint8_t *taken)
@@ -137,7 +163,7 @@ static void add_limits (const struct dt_vra_worker *w, struct dt_vra_part *p,
     size_t i;
 
     for (i = 0; i < w->v->n_limits; i++)
-        if (taken[i]) {
+        if (taken[i] == 1) {
             p->limit[p->n_limits].value = w->map[w->v->limit[i].cond->value];
             p->limit[p->n_limits++].guard = mapped (w, w->v->limit[i].cond->guard);
         }
@@ -152,6 +178,8 @@ int dt_vra_part_new (struct dt_vra_worker *w, const struct dt_vra_duty *d,
     int r = -ENOMEM;
 
     if (!p || !taken || !(p->limit = dt_calloc (w->v->n_limits, sizeof *p->limit)))
+        goto fail;
+    if (bar_limits (w->v, d, taken) < 0)
         goto fail;
     mark_duty (w, d, taken);
     read = all = inputs_in_mask (w);

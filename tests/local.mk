@@ -447,8 +447,9 @@ EXTRA_DIST += tests/certify-deployment.yaml
 check_PROGRAMS += tests/legality
 tests_legality_SOURCES = tests/legality.c bench/sources.c bench/sources.h
 tests_legality_LDADD = libdtsolver.la
-dist_check_SCRIPTS += tests/legality.sh
-TESTS += tests/legality.sh
+dist_check_SCRIPTS += tests/legality.sh tests/legality_programs.sh
+TESTS += tests/legality.sh tests/legality_programs.sh
+EXTRA_DIST += tests/legality_programs.py tests/legality_make.py
 dist_check_SCRIPTS += tests/session-certify.sh
 TESTS += tests/session-certify.sh
 # kernels/allreduce/cuda: on GPUs alone

@@ -89,12 +89,35 @@ static const struct {
     { "a fault is as bad as a condition",
       "    k = call.m - 1 if call.m > 2 else 7\n    return Choice(x=k, y=10 // (k - 3))\n", 4,
       "choose.k: 2 3 7 | proved illegal proved", 0 },
+    { "an error of what only a pin needed goes with it",
+      "    k = (2, 4)[call.m // 3] + 3 // (call.m - 2)\n    require(k < 8, \"few\")\n"
+      "    return Choice(x=k, y=0)\n", 7,
+      "choose.k: -1 5 7 | proved proved proved", 0 },
+    { "an index that a condition needs too stays",
+      "    i = (2, 4)[call.m // 3]\n    k = 1 if i > 2 else 3\n    require(i < 8, \"few\")\n"
+      "    return Choice(x=k, y=0)\n", 7,
+      "no assignment is legal; the first: m=6: IndexError (f.py:18:9)", -DT_EILLEGAL },
+    { "the smallest of nothing, for a pin",
+      "    k = min(s for s in (1, 2, 3) if s >= call.m)\n    return Choice(x=k, y=0)\n", 7,
+      "choose.k: 1 2 3 | proved proved proved", 0 },
     { "nothing is legal", "    x = 1 if call.m > 2 else 2\n    require(x > 2, \"more\")\n"
                           "    return Choice(x=x, y=0)\n", 4,
       "no assignment is legal; the first: more (f.py:19:5)", -DT_EILLEGAL },
     { "an assume narrows",
       "    assume(call.m < 3, \"few\")\n    x = 1 if call.m > 1 else 2\n"
       "    require(call.m < 3, \"few\")\n    return Choice(x=x, y=0)\n", 4,
+      "choose.x: 1 2 | proved proved", 0 },
+    { "an assume that raises excludes nothing",
+      "    assume(20 // (call.m - 2) > 6, \"far\")\n    x = 1 if call.m > 1 else 2\n"
+      "    return Choice(x=x, y=0)\n", 4,
+      "no assignment is legal; the first: m=2: ZeroDivisionError (f.py:18:12)", -DT_EILLEGAL },
+    { "nor does one of which an index raises",
+      "    k = (1, 7)[call.m]\n    assume(k < 7, \"few\")\n    x = 1 if call.m > 1 else 2\n"
+      "    return Choice(x=x, y=0)\n", 4,
+      "no assignment is legal; the first: m=2: IndexError (f.py:18:9)", -DT_EILLEGAL },
+    { "but another that does not raise may",
+      "    assume(20 // (call.m - 2) > 6, \"far\")\n    assume(call.m != 2, \"not 2\")\n"
+      "    x = 1 if call.m > 1 else 2\n    return Choice(x=x, y=0)\n", 4,
       "choose.x: 1 2 | proved proved", 0 },
     { "an assume leaves nothing",
       "    assume(call.m < 1, \"none\")\n    return Choice(x=1, y=0)\n", 4,
