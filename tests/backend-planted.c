@@ -27,6 +27,7 @@ static const char *const names[] = {
     [PLANT_PADDING] = "padding", [PLANT_SPLIT_K] = "split_k", [PLANT_SWAP_END] = "swap_end",
     [PLANT_FUSED] = "fused", [PLANT_TAIL] = "tail", [PLANT_WIDTH] = "width",
     [PLANT_ABOVE64] = "above64", [PLANT_ROW17] = "row17", [PLANT_CONTENTION] = "contention",
+    [PLANT_MINUS] = "minus", [PLANT_PAYLOAD] = "payload", [PLANT_SAME_NAN] = "same_nan",
 };
 
 static const char *const gemm_names[] = {

@@ -68,6 +68,20 @@ for f in cut hole flipped; do
 done
 code 0 trace import "$tmp/whole.dtrace" --format dtrace --salvage -o "$tmp/saved.dtrace"
 cmp "$tmp/whole.dtrace" "$tmp/saved.dtrace" || fail "a whole trace changed"
+mkfifo "$tmp/pipe"
+code 2 trace import "$tmp/pipe" --format dtrace -o "$tmp/none.dtrace"
+grep -q 'not a regular file' "$tmp/err" || fail "a pipe"
+gzip -c "$tmp/whole.dtrace" > "$tmp/packed.dtrace"
+: > "$tmp/nothing.dtrace"
+for f in packed nothing; do
+    code 2 trace import "$tmp/$f.dtrace" --format dtrace -o "$tmp/none.dtrace"
+    code 2 trace import "$tmp/$f.dtrace" --format dtrace --salvage -o "$tmp/none.dtrace"
+done
+# Two writers, one inside a line of the other's.
+{ head -n 20 "$samples/azure_conv_sample.csv"; printf '2023-11-16 18:1'
+  sed -n '21,30p' "$samples/azure_conv_sample.csv"; } > "$tmp/two.csv"
+code 2 trace import "$tmp/two.csv" --format azure-csv --deployment "$host" -o "$tmp/none.dtrace"
+grep -q 'line 21: .*byte [0-9]' "$tmp/err" || fail "no line and byte of the interleaved one"
 head -c 30 "$tmp/whole.dtrace" > "$tmp/cut.dtrace"
 code 2 trace import "$tmp/cut.dtrace" --format dtrace --salvage -o "$tmp/none.dtrace"
 { head -n 20 "$samples/azure_conv_sample.csv"; printf '2023-11-16 18:1'; } > "$tmp/half.csv"

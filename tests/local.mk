@@ -286,7 +286,9 @@ endif
 
 # verify, engines/ref
 if HAVE_CHECK
-check_PROGRAMS += tests/make_trace tests/serve_bundle tests/verify_varying
+check_PROGRAMS += tests/make_tokens tests/make_trace tests/serve_bundle tests/verify_varying
+tests_make_tokens_SOURCES = tests/make_tokens.c
+tests_make_tokens_LDADD = libdttrace.la
 tests_make_trace_SOURCES = tests/make_trace.c
 tests_make_trace_LDADD = libdttrace.la
 tests_serve_bundle_SOURCES = tests/serve_bundle.c $(detent_rig)
@@ -387,8 +389,10 @@ TESTS += tests/programs-vllm.sh tests/deployment-new.sh
 EXTRA_DIST += tests/programs_vllm.py tests/configs/llama-3.1-70b.json tests/configs/qwen3-30b-a3b.json
 
 # keys, and stores of another version; entries of the bug log that detentctl shows
-dist_check_SCRIPTS += tests/issues/b13-cuts.sh tests/issues/b19-tables.sh tests/issues/b07-unset.sh tests/issues/b32-neighbour.sh
-TESTS += tests/issues/b13-cuts.sh tests/issues/b19-tables.sh tests/issues/b07-unset.sh tests/issues/b32-neighbour.sh
+dist_check_SCRIPTS += tests/issues/b13-cuts.sh tests/issues/b19-tables.sh tests/issues/b07-unset.sh tests/issues/b32-neighbour.sh \
+	tests/issues/b35-empty.sh
+TESTS += tests/issues/b13-cuts.sh tests/issues/b19-tables.sh tests/issues/b07-unset.sh tests/issues/b32-neighbour.sh \
+	tests/issues/b35-empty.sh
 if HAVE_CHECK
 check_PROGRAMS += tests/test_keys
 TESTS += tests/test_keys

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
@@ -449,6 +450,79 @@ START_TEST (repeated_calls)
 }
 END_TEST
 
+/* Bug log B39: 10 million rows of which 200 are distinct, as a recorder that merges
+ * nothing writes them: the trace is that of 200 calls with counts, byte for byte, and no
+ * memory but that of a block is needed for the rest. */
+#define MANY_BLOCKS 500
+#define MANY_CALLS 20000 /* of a block */
+#define MANY_KIND 200
+
+static void put_many (struct dt_buf *p)
+{
+    static const uint8_t front[] = { 0, 0, 0x20, 0x4e, 0, 0, 4 };
+    static const uint8_t same[][3] = { { 1, 3, 4 }, { 2, 3, 4 }, { 16, 3, 4 } };
+
+    dt_buf_put (p, front, sizeof front);
+    for (size_t i = 0; i < 3; i++) { /* count, n_requests and query_len: 1, 20,000 times */
+        dt_buf_put (p, same[i], 2);
+        dt_buf_u32 (p, 4);
+        dt_buf_put (p, (const uint8_t[]){ 1, 0xa0, 0x9c, 1 }, 4);
+    }
+    dt_buf_put (p, (const uint8_t[]){ 17, 1 }, 2); /* kv_len: two bytes each */
+    dt_buf_u32 (p, 2 * MANY_CALLS);
+    for (unsigned i = 0; i < MANY_CALLS; i++) {
+        unsigned kv = 128 + i * 7919 % MANY_KIND;
+
+        dt_buf_u8 (p, (uint8_t)(kv | 0x80));
+        dt_buf_u8 (p, (uint8_t)(kv >> 7));
+    }
+}
+
+static long peak_kib (void)
+{
+    struct rusage u;
+
+    ck_assert_int_eq (getrusage (RUSAGE_SELF, &u), 0);
+    return u.ru_maxrss;
+}
+
+START_TEST (many_rows)
+{
+    struct dt_buf b = { 0 }, block = { 0 }, merged = { 0 }, again = { 0 };
+    struct dt_trace *t, *u;
+    const struct dt_trace_site *s;
+    long before;
+
+    put_many (&block);
+    put_header (&b, 1, "attention");
+    for (int i = 0; i < MANY_BLOCKS; i++)
+        put_block (&b, 2, block.data, block.len);
+    put_end (&b, MANY_BLOCKS + 1, MANY_BLOCKS * MANY_CALLS, MANY_BLOCKS * MANY_CALLS);
+    before = peak_kib ();
+    t = decode (b.data, b.len);
+#if !defined(__SANITIZE_ADDRESS__)
+    ck_assert_int_lt (peak_kib () - before, 16 << 10);
+#endif
+    (void)before;
+    s = &t->site[0];
+    ck_assert_uint_eq (s->n_calls, MANY_KIND);
+    for (size_t i = 0; i < MANY_KIND; i++)
+        ck_assert_uint_eq (s->call[i].count, MANY_BLOCKS * MANY_CALLS / MANY_KIND);
+    encode (t, &merged);
+    ck_assert_uint_lt (merged.len, 8192);
+    u = decode (merged.data, merged.len);
+    encode (u, &again);
+    ck_assert_uint_eq (again.len, merged.len);
+    ck_assert_mem_eq (again.data, merged.data, merged.len);
+    dt_trace_free (t);
+    dt_trace_free (u);
+    dt_buf_done (&b);
+    dt_buf_done (&block);
+    dt_buf_done (&merged);
+    dt_buf_done (&again);
+}
+END_TEST
+
 START_TEST (headers)
 {
     struct dt_buf b = { 0 };
@@ -491,6 +565,7 @@ int main (void)
     tcase_add_test (tc, no_memory);
     tcase_add_loop_test (tc, hand_written, 0, DT_ARRAY_SIZE (by_hand));
     tcase_add_test (tc, repeated_calls);
+    tcase_add_test (tc, many_rows);
     tcase_add_test (tc, headers);
     suite_add_tcase (s, tc);
     sr = srunner_create (s);

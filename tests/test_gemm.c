@@ -149,6 +149,31 @@ START_TEST (bits_of_every_build)
 }
 END_TEST
 
+/* Bug log B38: fp32 keeps 24 bits; a product that took TF32's 11 would give 14336. */
+START_TEST (all_bits_of_fp32)
+{
+    static const int64_t site[FACTS] = { 1, 3, 0, 0 }, one[] = { 1 };
+    static const float x[] = { 2049, 4097, 8193 };
+    struct fam_call call = { site, params[_i], 1, one, seeds, 0, 0, 1, 1 };
+    struct fam_job job;
+    size_t at = 0, i;
+    float *row, *w;
+
+    fam_job_init (&job, &fam, &call);
+    fam_place (&job, &at, 2 * sizeof (int64_t));
+    row = fam_place (&job, &at, 3 * sizeof *row);
+    w = fam_place (&job, &at, 16 * 3 * sizeof *w);
+    ck_assert_uint_eq (at, job.plan.operand_bytes);
+    for (i = 0; i < 3; i++) {
+        row[i] = x[i];
+        w[i * 16] = 1; /* the first column of a panel of 16 */
+    }
+    fam_job_run (&job);
+    ck_assert (fam_value (job.output, 0, 0) == 14339.0f);
+    fam_job_done (&job);
+}
+END_TEST
+
 /* Bug log B35: M = 0, 1, 0, 7: nothing is started for none, and the rest is unmoved. */
 START_TEST (no_rows)
 {
@@ -255,6 +280,7 @@ int main (void)
     tcase_add_loop_test (tc, values, 0,
                          (int)(ARRAY_SIZE (sites) * DT_BACKEND_DATA_KINDS * ARRAY_SIZE (params)));
     tcase_add_loop_test (tc, bits_of_every_build, 0, (int)ARRAY_SIZE (params));
+    tcase_add_loop_test (tc, all_bits_of_fp32, 0, (int)ARRAY_SIZE (params));
     tcase_add_loop_test (tc, no_rows, 0, (int)ARRAY_SIZE (params));
     tcase_add_loop_test (tc, launch, 0, (int)ARRAY_SIZE (launches));
     tcase_add_loop_test (tc, wrong_call, 0, (int)ARRAY_SIZE (wrong));

@@ -83,8 +83,24 @@ serving planted
 timeout 300 "$bin/detent-verify" --endpoint "$endpoint-planted" --deployment host-small \
     --workload chat --backend "$planted" --trace "$dir/t.dtrace" \
     --rows $rows >"$dir/out" 2>"$dir/err" || [ $? = 1 ] || die "planted: $(cat "$dir/err")"
-grep -q '^[0-9][0-9]* rows of Detent hold a value that is not a number' "$dir/out" \
-    || { cat "$dir/out" >&2; die "no word of NaN"; }
+nan='^[0-9][0-9]* rows of Detent hold a value that is not a number'
+grep -q "$nan" "$dir/out" || { cat "$dir/out" >&2; die "no word of NaN"; }
+
+# A zero of the other sign is another value, and so is a NaN of another payload; the same
+# NaN is the same.
+bits () # PLANT CHANGED: Detent's rows that changed, as a pattern
+{
+    DT_PLANT=$1 timeout 300 "$bin/detent-verify" --endpoint "$endpoint-planted" \
+        --deployment host-small --workload chat --backend "$planted" --trace "$dir/t.dtrace" \
+        --rows $rows >"$dir/out" 2>"$dir/err" || [ $? = 1 ] || die "$1: $(cat "$dir/err")"
+    grep -q "^Detent  *[0-9][0-9]*  *$2 " "$dir/out" || { cat "$dir/out" >&2; die "$1"; }
+}
+bits minus '[1-9][0-9]*'
+! grep -q "$nan" "$dir/out" || die "a zero is called NaN"
+bits payload '[1-9][0-9]*'
+grep -q "$nan" "$dir/out" || die "no word of NaN: payload"
+bits same_nan 0
+grep -q "$nan" "$dir/out" || die "no word of NaN: same_nan"
 
 # Bad input: one line and the documented status.
 status 9 "$bin/detent-verify" $common --trace "$dir/t.dtrace" --units 1

@@ -22,6 +22,9 @@ enum attn_plant {
     PLANT_ABOVE64,   /* lanes are summed in sequence in a batch of more than 64 */
     PLANT_ROW17,     /* likewise for the request at row 17 */
     PLANT_CONTENTION, /* likewise while another call runs */
+    PLANT_MINUS,     /* a first value of +0, or -0 in a batch */
+    PLANT_PAYLOAD,   /* a first value of one NaN, or of another in a batch */
+    PLANT_SAME_NAN,  /* a first value of one NaN */
     PLANT_BASE,      /* no fault: the kernels for any processor */
 };
 

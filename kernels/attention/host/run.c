@@ -72,6 +72,21 @@ static void state_clear (const struct attn_shape *s, struct attn_state *a)
     memset (a->o, 0, s->tile_rows * s->head_dim * sizeof *a->o);
 }
 
+#ifdef DT_PLANT
+/* Bits that only a comparison of bits tells apart. */
+static void plant_bits (const struct attn_shape *s, const struct attn_item *item, char *out)
+{
+    static const uint32_t bits[][2] = {
+        [PLANT_MINUS] = { 0, 0x80000000 }, [PLANT_PAYLOAD] = { 0x7fc00000, 0x7fc00001 },
+        [PLANT_SAME_NAN] = { 0x7fc00000, 0x7fc00000 },
+    };
+
+    if (attn_plant >= PLANT_MINUS && attn_plant <= PLANT_SAME_NAN && item->head == 0
+        && item->row == 0 && !s->output_bf16)
+        memcpy (out, &bits[attn_plant][s->n_requests > 1], 4);
+}
+#endif
+
 static void finish (const struct job *j, const struct attn_item *item,
                     const struct attn_tile *t, const struct attn_state *a)
 {
@@ -80,6 +95,9 @@ static void finish (const struct job *j, const struct attn_item *item,
     size_t token = s->q_heads * s->head_dim * (s->output_bf16 ? 2 : 4);
 
     j->kernels->finish (t, a, j->output + (size_t)q_start[item->request] * token);
+#ifdef DT_PLANT
+    plant_bits (s, item, j->output + (size_t)q_start[item->request] * token);
+#endif
 }
 
 /* Compute one split into 'part'.  Blocks before the window are the identity, and are
