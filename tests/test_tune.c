@@ -433,7 +433,7 @@ START_TEST (measurements_are_reused)
     ck_assert_str_eq (reply->job->state, "done");
     ck_assert_uint_eq (reply->job->site[0]->recalled, 0);
     free_reply (reply);
-    n = query ("SELECT count (*) FROM measurement");
+    n = query ("SELECT count (*) FROM measurement WHERE free IS NULL");
     ck_assert_int_eq (query ("SELECT count (*) FROM measurement WHERE length (plan) = 32"), n);
     reply = tune_with (&t, &err);
     ck_assert_str_eq (reply->job->state, "done");
@@ -659,6 +659,55 @@ START_TEST (b21_no_legal_value)
 }
 END_TEST
 
+/* B31: a value that the operator sets, and that no kernel takes for one call of the trace:
+ * the tune says which, chooses no other, and there is nothing to commit. */
+START_TEST (b31_forced_and_refused)
+{
+    Detent__Forced force = DETENT__FORCED__INIT, *list[] = { &force };
+    Detent__TuneRequest t = DETENT__TUNE_REQUEST__INIT;
+    int64_t fields[] = { 1, 100, 1, 6000 };
+    uint64_t id[] = { 1, 2 };
+    struct dt_trace *trace = dt_trace_new ();
+    struct dt_buf bytes = { 0 };
+    struct dt_err err = { "" };
+    Detent__Reply *reply;
+
+    use_faulty ("backend-picky");
+    start (2, 0);
+    rig_describe (trace);
+    ck_assert_int_eq (dt_trace_add_site (trace, "attention", "decoder", 4, &err), 0);
+    for (int i = 0; i < 2; i++) {
+        struct dt_call call = { .n_requests = 1, .request = fields + 2 * i };
+
+        ck_assert_int_eq (dt_trace_add_call (trace, 0, 2, 0, &call, id + i, &err), 0);
+    }
+    ck_assert_int_eq (dt_trace_encode (trace, &bytes, &err), 0);
+    ck_assert_int_eq (rig_submit (&rig, "mixed", &bytes, &reply, &err), 0);
+    free_reply (reply);
+    force.site = (char *)"decoder";
+    force.name = (char *)"block_n";
+    force.value = (char *)"32";
+    t.force = list;
+    t.n_force = 1;
+    reply = tune_of (&t, "chat", &err); /* of short calls alone it is taken */
+    ck_assert_msg (!strcmp (reply->job->state, "done"), "%s", reply->job->what);
+    ck_assert_str_eq (reply->job->site[0]->pin[0]->value, "32");
+    free_reply (reply);
+    reply = tune_of (&t, "mixed", &err);
+    ck_assert_str_eq (reply->job->state, "failed");
+    ck_assert_int_eq (reply->job->code, DT_EILLEGAL);
+    ck_assert_msg (strstr (reply->job->what, "block_n=32")
+                       && strstr (reply->job->what, "kv_len=6000 is above 5000"), "%s",
+                   reply->job->what);
+    ck_assert_int_eq (reply->job->has_tuple, 0);
+    free_reply (reply);
+    ck_assert_int_eq (rig_commit (&rig, "host-small", "mixed", NULL, 1, NULL, &reply, &err),
+                      -DT_ENOTFOUND);
+    dt_buf_done (&bytes);
+    dt_trace_free (trace);
+}
+END_TEST
+
 /* The told backend does what this file says; NULL: nothing. */
 static void tell (const char *text)
 {
@@ -821,6 +870,7 @@ int main (void)
     tcase_add_test (tc, the_backends_schema);
     tcase_add_test (tc, b21_refused_values);
     tcase_add_test (tc, b21_no_legal_value);
+    tcase_add_test (tc, b31_forced_and_refused);
     suite_add_tcase (s, tc);
     tc = tcase_create ("told");
     tcase_set_timeout (tc, 300);

@@ -11,7 +11,7 @@
 #define SCREEN_KEEP 16    /* or one in so many                                       */
 #define HEAVY_SHARE 0.5   /* of the incumbent's cost that the heavy calls make up   */
 #define HEAVY_ROUNDS 5    /* at most; looks come at 3, 4 and 5                      */
-#define MANY_ROUNDS 7    /* likewise, where many arms were thinned                  */
+#define MANY_ROUNDS 7     /* as DT_RACE_FIELD_ROUNDS, where many arms were thinned   */
 #define FIELD_BUDGET 0.6  /* of the time, for all stages before the final one       */
 #define CONFIRM_ROUNDS 12
 #define CONFIRM_TAIL 0.05 /* one-sided                                               */
