@@ -22,7 +22,7 @@ libdtdaemon_la_SOURCES = \
 	detentd/options.c detentd/options.h \
 	detentd/place.c detentd/place.h \
 	detentd/pool.c detentd/pool.h \
-	detentd/probe.c detentd/probe.h \
+	detentd/probe.c detentd/probe.h detentd/probe_edges.c detentd/probing.h \
 	detentd/publish.c detentd/publish.h \
 	detentd/req_certify.c \
 	detentd/req_commit.c \

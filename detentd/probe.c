@@ -1,5 +1,5 @@
 /* detentd/probe.c - batches that ask a family's kernels whether selection shows. */
-#include "detentd/probe.h"
+#include "detentd/probing.h"
 
 #include <errno.h>
 #include <float.h>
@@ -8,25 +8,9 @@
 
 #include "base/mem.h"
 
-#define MAX_CANDIDATES 96 /* of one field */
-#define MAX_BASES 12      /* calls around which thresholds are sought, half of them long */
 #define DRAWS 24          /* for one request, until the cheapest is taken */
 #define LONG_DRAWS 12     /* for one that is as long as may be */
 #define EVEN_SHARE 4.0    /* of a batch's work, one in so many is shared out evenly */
-
-struct probe_field {
-    int64_t value[MAX_CANDIDATES]; /* that a call of one request may have */
-    size_t n;
-};
-
-struct dt_probe {
-    const struct dt_schema *schema;
-    const struct dt_vm *vm;
-    struct dt_inputs inputs;
-    struct probe_field field[DT_SCHEMA_MAX_FIELDS];
-    int64_t *regs, *out, *own_out, *own;
-    uint64_t state, salt;
-};
 
 static uint64_t next (struct dt_probe *p)
 {
@@ -59,20 +43,20 @@ static uint64_t seed_of (const struct dt_probe *p, const int64_t *row)
 }
 
 /* Run the selector on quantities; 1 if it takes them. */
-static int takes (struct dt_probe *p, const int64_t *in, const int64_t *own, size_t n)
+int dt_probe_takes (struct dt_probe *p, const int64_t *in, const int64_t *own, size_t n)
 {
     struct dt_vm_stop stop;
 
     return dt_vm_run (p->vm, p->regs, in, own, n, p->out, p->own_out, &stop) == 0;
 }
 
-static int takes_rows (struct dt_probe *p, const int64_t *row, size_t n)
+int dt_probe_takes_rows (struct dt_probe *p, const int64_t *row, size_t n)
 {
     struct dt_call call = { .n_requests = n, .request = row };
     int64_t in[DT_VM_MAX_INPUTS];
 
     return n <= DT_PROBE_MAX_REQUESTS && dt_inputs_fill (&p->inputs, &call, in, p->own, NULL) == 0
-           && takes (p, in, p->own, n);
+           && dt_probe_takes (p, in, p->own, n);
 }
 
 /* --- candidates ----------------------------------------------------------------------- */
@@ -89,7 +73,7 @@ static int possible (struct dt_probe *p, size_t f, int64_t v)
                      : p->field[g].n > 0           ? p->field[g].value[0] /* found before */
                                                    : 0;
         mend (p->schema, row);
-        if (row[f] == v && takes_rows (p, row, 1))
+        if (row[f] == v && dt_probe_takes_rows (p, row, 1))
             return 1;
     }
     return 0;
@@ -103,7 +87,7 @@ static int ascending (const void *a, const void *b)
 }
 
 /* Sort, and leave out what comes twice. */
-static size_t sort_values (int64_t *value, size_t n)
+size_t dt_probe_sort (int64_t *value, size_t n)
 {
     size_t kept = 0;
 
@@ -116,9 +100,9 @@ static size_t sort_values (int64_t *value, size_t n)
 
 static void add_candidate (struct dt_probe *p, size_t f, int64_t v)
 {
-    struct probe_field *c = &p->field[f];
+    struct dt_probe_field *c = &p->field[f];
 
-    if (v >= 0 && c->n < MAX_CANDIDATES && possible (p, f, v))
+    if (v >= 0 && c->n < DT_PROBE_MAX_CANDIDATES && possible (p, f, v))
         c->value[c->n++] = v;
 }
 
@@ -145,7 +129,7 @@ static void find_candidates (struct dt_probe *p, size_t f)
             if (small[k] <= (in->hi - in->lo) / in->step)
                 add_candidate (p, f, in->lo + small[k] * in->step);
     }
-    p->field[f].n = sort_values (p->field[f].value, p->field[f].n);
+    p->field[f].n = dt_probe_sort (p->field[f].value, p->field[f].n);
 }
 
 int dt_probe_new (const struct dt_schema *schema, const struct dt_vm *vm, uint64_t seed,
@@ -198,8 +182,8 @@ struct dt_probe *dt_probe_free (struct dt_probe *p)
 
 /* --- batches ---------------------------------------------------------------------------- */
 
-static int make_batch (struct dt_probe *p, struct dt_arena *a, size_t n,
-                       struct dt_probe_batch *ret, struct dt_err *reterr)
+int dt_probe_batch_init (struct dt_probe *p, struct dt_arena *a, size_t n,
+                         struct dt_probe_batch *ret, struct dt_err *reterr)
 {
     ret->n = 0;
     ret->request = dt_arena_array (a, n * p->schema->n_fields + 1, sizeof *ret->request);
@@ -216,7 +200,7 @@ static double work_of (const struct dt_probe *p, const int64_t *row)
 
 /* A request of at most `work`, or the cheapest of some.  Half of the requests are
  * short in their first field, as decodes are. */
-static void draw_request (struct dt_probe *p, double work, int64_t *ret)
+void dt_probe_request (struct dt_probe *p, double work, int64_t *ret)
 {
     double least = 0;
 
@@ -224,14 +208,14 @@ static void draw_request (struct dt_probe *p, double work, int64_t *ret)
         int64_t row[DT_SCHEMA_MAX_FIELDS];
 
         for (size_t f = 0; f < p->schema->n_fields; f++) {
-            const struct probe_field *c = &p->field[f];
+            const struct dt_probe_field *c = &p->field[f];
             int one = f == 0 && p->schema->n_fields > 1 && next (p) % 2;
             size_t room = one ? c->n < 3 ? c->n : 3 : c->n;
 
             row[f] = c->value[next (p) % room];
         }
         mend (p->schema, row);
-        if (!takes_rows (p, row, 1))
+        if (!dt_probe_takes_rows (p, row, 1))
             continue;
         if (least == 0 || work_of (p, row) < least) {
             least = work_of (p, row);
@@ -247,15 +231,15 @@ static void draw_request (struct dt_probe *p, double work, int64_t *ret)
 }
 
 /* The longest of some requests of at most `work`. */
-static void draw_long (struct dt_probe *p, double work, int64_t *ret)
+void dt_probe_long (struct dt_probe *p, double work, int64_t *ret)
 {
     int64_t row[DT_SCHEMA_MAX_FIELDS];
     double is, most;
 
-    draw_request (p, work, ret);
+    dt_probe_request (p, work, ret);
     most = work_of (p, ret);
     for (int i = 0; i < LONG_DRAWS; i++) {
-        draw_request (p, work, row);
+        dt_probe_request (p, work, row);
         is = work_of (p, row);
         if (is > most ? is <= work : is < most && most > work) {
             most = is;
@@ -264,7 +248,7 @@ static void draw_long (struct dt_probe *p, double work, int64_t *ret)
     }
 }
 
-static void put_row (struct dt_probe *p, struct dt_probe_batch *b, size_t i, const int64_t *row)
+void dt_probe_put (struct dt_probe *p, struct dt_probe_batch *b, size_t i, const int64_t *row)
 {
     memcpy (b->request + i * p->schema->n_fields, row, p->schema->n_fields * sizeof *row);
     b->seed[i] = seed_of (p, row);
@@ -280,8 +264,8 @@ static void shuffle (struct dt_probe *p, struct dt_probe_batch *b)
         size_t k = next (p) % i;
 
         memcpy (swap, b->request + k * n_fields, n_fields * sizeof *swap);
-        put_row (p, b, k, b->request + (i - 1) * n_fields);
-        put_row (p, b, i - 1, swap);
+        dt_probe_put (p, b, k, b->request + (i - 1) * n_fields);
+        dt_probe_put (p, b, i - 1, swap);
     }
 }
 
@@ -296,11 +280,11 @@ static void draw_rows (struct dt_probe *p, size_t n, double work, struct dt_prob
         /* One as long as half of the work allows, then half of what is left, so that there
          * is something long and something short; nobody is left with nothing. */
         if (i == 0 && n > 1)
-            draw_long (p, work / 2, row);
+            dt_probe_long (p, work / 2, row);
         else
-            draw_request (p, left / 2 > even ? left / 2 : even, row);
-        put_row (p, ret, i, row);
-        if (!takes_rows (p, ret->request, i + 1))
+            dt_probe_request (p, left / 2 > even ? left / 2 : even, row);
+        dt_probe_put (p, ret, i, row);
+        if (!dt_probe_takes_rows (p, ret->request, i + 1))
             break;
         ret->n = i + 1;
         left -= work_of (p, row);
@@ -315,7 +299,8 @@ int dt_probe_draw (struct dt_probe *p, struct dt_arena *a, size_t n, double work
 
     if (n > DT_PROBE_MAX_REQUESTS)
         n = DT_PROBE_MAX_REQUESTS;
-    if (make_batch (p, a, n, ret, reterr) < 0 || make_batch (p, a, n, &next, reterr) < 0)
+    if (dt_probe_batch_init (p, a, n, ret, reterr) < 0
+        || dt_probe_batch_init (p, a, n, &next, reterr) < 0)
         return -ENOMEM;
     draw_rows (p, n, work, ret);
     /* Long ones may leave the others no room in the domain (a budget of tokens). */
@@ -325,7 +310,7 @@ int dt_probe_draw (struct dt_probe *p, struct dt_arena *a, size_t n, double work
         if (next.n <= ret->n)
             continue;
         *ret = next;
-        if (make_batch (p, a, n, &next, reterr) < 0)
+        if (dt_probe_batch_init (p, a, n, &next, reterr) < 0)
             return -ENOMEM;
     }
     shuffle (p, ret);
@@ -334,239 +319,9 @@ int dt_probe_draw (struct dt_probe *p, struct dt_arena *a, size_t n, double work
 
 int dt_probe_select (struct dt_probe *p, const struct dt_probe_batch *b, int64_t *out)
 {
-    if (b->n == 0 || !takes_rows (p, b->request, b->n))
+    if (b->n == 0 || !dt_probe_takes_rows (p, b->request, b->n))
         return 0;
     for (size_t i = 0; i < dt_vm_outputs (p->vm); i++)
         out[i] = dt_vm_output (p->vm, i)->own ? p->own_out[i] : p->out[i];
     return 1;
-}
-
-/* --- thresholds -------------------------------------------------------------------------- */
-
-/* A point at which one input varies and all others are a call's. */
-struct base {
-    int64_t in[DT_VM_MAX_INPUTS], own[DT_VM_MAX_INPUTS];
-    int64_t *at; /* the input's place in one of them */
-};
-
-/* Do the free values at `v` differ from `was`?  -1: refused.  `was` is replaced. */
-static int changes (struct dt_probe *p, struct base *b, int64_t v, int64_t *was)
-{
-    int r = 0;
-
-    *b->at = v;
-    if (!takes (p, b->in, b->own, 1))
-        return -1;
-    for (size_t i = 0; i < dt_vm_outputs (p->vm); i++) {
-        const struct dt_vm_output *o = dt_vm_output (p->vm, i);
-        int64_t is = o->own ? p->own_out[i] : p->out[i];
-
-        if (o->binding)
-            continue;
-        r |= is != was[i];
-        was[i] = is;
-    }
-    return r;
-}
-
-/* The least value above `lo`, at most `hi`, at which what is at `lo` has changed; both
- * count steps of the input's domain. */
-static int64_t bisect (struct dt_probe *p, struct base *b, const struct dt_vm_input *input,
-                       int64_t lo, int64_t hi)
-{
-    int64_t was[DT_VM_MAX_OUTPUTS] = { 0 };
-
-    while (hi - lo > 1) {
-        int64_t middle = lo + (hi - lo) / 2;
-
-        changes (p, b, input->lo + lo * input->step, was);
-        if (changes (p, b, input->lo + middle * input->step, was) == 0)
-            lo = middle;
-        else
-            hi = middle;
-    }
-    return hi;
-}
-
-/* Every value up to the 64th, then steps of a thirty-second. */
-static void scan (struct dt_probe *p, struct base *b, const struct dt_vm_input *input,
-                  int64_t *ret, size_t *n, size_t room)
-{
-    int64_t was[DT_VM_MAX_OUTPUTS] = { 0 }, last = 0, end = (input->hi - input->lo) / input->step;
-    int seen = 0;
-
-    for (int64_t k = 0; k <= end && *n < room;) {
-        int changed = changes (p, b, input->lo + k * input->step, was);
-
-        if (changed > 0 && seen)
-            ret[(*n)++] = input->lo + bisect (p, b, input, last, k) * input->step;
-        seen = changed >= 0;
-        last = k;
-        if (k == end)
-            break;
-        k += k < 64 ? 1 : k / 32;
-        k = k > end ? end : k;
-    }
-}
-
-/* Sort, and choose evenly. */
-static size_t thin (int64_t *value, size_t n, size_t room)
-{
-    size_t kept = sort_values (value, n);
-
-    if (kept <= room)
-        return kept;
-    for (size_t i = 0; i < room; i++)
-        value[i] = value[i * (kept - 1) / (room - 1)];
-    return room;
-}
-
-/* The place of an input of the selector among its scalar or own ones. */
-static int64_t *place_of (const struct dt_probe *p, size_t input, struct base *b)
-{
-    size_t own = 0, scalar = 0;
-
-    for (size_t i = 0; i < input; i++)
-        if (dt_vm_input (p->vm, i)->klass == DT_VM_OWN)
-            own++;
-        else
-            scalar++;
-    return dt_vm_input (p->vm, input)->klass == DT_VM_OWN ? &b->own[own] : &b->in[scalar];
-}
-
-size_t dt_probe_thresholds (struct dt_probe *p, size_t input, int64_t *ret, size_t room)
-{
-    const struct dt_vm_input *in = dt_vm_input (p->vm, input);
-    int64_t found[MAX_BASES * 64];
-    size_t n = 0;
-
-    if (in->type == DT_VM_TYPE_ENUM || in->step == 0)
-        return 0;
-    for (size_t k = 0; k < MAX_BASES; k++) {
-        int64_t row[DT_SCHEMA_MAX_FIELDS];
-        struct dt_call call = { .n_requests = 1, .request = row };
-        struct base b;
-
-        if (k % 2)
-            draw_long (p, DBL_MAX, row);
-        else
-            draw_request (p, 64, row);
-        b.at = place_of (p, input, &b);
-        if (dt_inputs_fill (&p->inputs, &call, b.in, b.own, NULL) == 0)
-            scan (p, &b, in, found, &n, (k + 1) * 64);
-    }
-    n = thin (found, n, room);
-    memcpy (ret, found, n * sizeof *ret);
-    return n;
-}
-
-/* --- a batch at a value ---------------------------------------------------------------------- */
-
-static int quantity_of (const struct dt_probe *p, size_t input)
-{
-    return dt_schema_quantity (p->schema, dt_vm_input (p->vm, input)->name);
-}
-
-/* Is the quantity of the batch (or an own one of its first request) `v`, and does
- * selection take it? */
-static int is_at (struct dt_probe *p, const struct dt_probe_batch *b, int q, int64_t v,
-                  double work)
-{
-    struct dt_call call = { .n_requests = b->n, .request = b->request };
-    int64_t quantity[DT_SCHEMA_MAX_QUANTITIES];
-
-    if (b->n == 0 || dt_schema_derive (p->schema, &call, quantity, NULL) < 0)
-        return 0;
-    if (p->schema->quantity[q].own)
-        quantity[q] = dt_schema_own (p->schema, (size_t)q, b->request);
-    return quantity[q] == v && dt_schema_work (p->schema, &call) <= work
-           && takes_rows (p, b->request, b->n);
-}
-
-/* Put a request whose field f is `v` first. */
-static void lead (struct dt_probe *p, struct dt_probe_batch *b, size_t f, int64_t v)
-{
-    int64_t row[DT_SCHEMA_MAX_FIELDS];
-
-    draw_request (p, 1, row);
-    row[f] = v;
-    if (strcmp (p->schema->family, "attention") == 0 && row[0] > row[1])
-        row[1 - f] = v; /* the other one gives way */
-    put_row (p, b, 0, row);
-}
-
-/* Others of the batch that are above `v` in field f become its first request. */
-static void cap (struct dt_probe *p, struct dt_probe_batch *b, size_t f, int64_t v)
-{
-    for (size_t i = 1; i < b->n; i++)
-        if (b->request[i * p->schema->n_fields + f] > v)
-            put_row (p, b, i, b->request);
-}
-
-/* Requests whose field f sums to `v`. */
-static void fill_up (struct dt_probe *p, struct dt_probe_batch *b, size_t f, int64_t v,
-                     size_t room)
-{
-    int64_t most = p->field[f].value[p->field[f].n - 1], sum = 0;
-    size_t n_fields = p->schema->n_fields, n = 0;
-
-    while (n < b->n && sum + b->request[n * n_fields + f] <= v)
-        sum += b->request[n++ * n_fields + f];
-    for (b->n = n; sum < v && b->n < room; b->n++) {
-        int64_t row[DT_SCHEMA_MAX_FIELDS], x = v - sum < most ? v - sum : most;
-
-        draw_request (p, 1, row);
-        row[f] = x;
-        if (strcmp (p->schema->family, "attention") == 0 && row[0] > row[1])
-            row[1 - f] = x;
-        put_row (p, b, b->n, row);
-        sum += x;
-    }
-}
-
-enum { COUNT, LONGEST, SUM, STRATEGIES };
-
-static int try_at (struct dt_probe *p, struct dt_arena *a, int strategy, size_t f, int64_t v,
-                   double work, struct dt_probe_batch *ret, struct dt_err *reterr)
-{
-    enum { FILLED = 128 };
-    size_t n = strategy == COUNT ? (size_t)v : 3;
-    struct dt_probe_batch b;
-
-    if (strategy == COUNT && (v < 1 || v > DT_PROBE_MAX_REQUESTS))
-        return 0;
-    if (dt_probe_draw (p, a, n, strategy == COUNT ? work : work / 4, &b, reterr) < 0)
-        return -ENOMEM;
-    *ret = b;
-    if (strategy == LONGEST && b.n > 0) {
-        lead (p, ret, f, v);
-        cap (p, ret, f, v);
-    } else if (strategy == SUM) {
-        if (make_batch (p, a, FILLED, ret, reterr) < 0)
-            return -ENOMEM;
-        for (size_t i = 0; i < b.n; i++)
-            put_row (p, ret, i, b.request + i * p->schema->n_fields);
-        ret->n = b.n;
-        fill_up (p, ret, f, v, FILLED);
-    }
-    return 1;
-}
-
-int dt_probe_at (struct dt_probe *p, struct dt_arena *a, size_t input, int64_t v, double work,
-                 struct dt_probe_batch *ret, struct dt_err *reterr)
-{
-    int q = quantity_of (p, input), r;
-
-    for (int strategy = 0; strategy < STRATEGIES; strategy++)
-        for (size_t f = 0; f < (strategy == COUNT ? 1 : p->schema->n_fields); f++) {
-            struct dt_probe_batch b;
-
-            if ((r = try_at (p, a, strategy, f, v, work, &b, reterr)) < 0)
-                return r;
-            if (r && is_at (p, &b, q, v, work * 16)) {
-                *ret = b;
-                return 1;
-            }
-        }
-    return 0;
 }
