@@ -124,8 +124,8 @@ static int watch_device (struct dt_backend_ctx *ctx, struct dt_backend_error *er
     ctx->others = s.others;
     if (ctx->alone && s.others)
         return cuda_fail (err, -EBUSY, "cuda: process %u computes on device %d, or holds memory of"
-                          " it; end it, or measure beside it: --shared, or DETENT_CUDA_SHARED=1", s.other_pid,
-                          ctx->device);
+                          " it; end it, or measure beside it: --shared, or DETENT_CUDA_SHARED=1",
+                          s.other_pid, ctx->device);
     return 0;
 }
 

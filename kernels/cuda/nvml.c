@@ -89,14 +89,15 @@ const char *cuda_nvml_driver (const struct cuda_nvml *n)
     return n->driver;
 }
 
-/* Is it this process, or another child of its parent? */
+/* Is it this process, another child of its parent (a daemon's workers, a group's ranks), its
+ * parent (rank 0) or its child (a rank)? */
 static int is_ours (unsigned pid)
 {
     char path[64], text[512], *after;
     int parent = 0;
     FILE *f;
 
-    if (pid == (unsigned)getpid ())
+    if (pid == (unsigned)getpid () || pid == (unsigned)getppid ())
         return 1;
     snprintf (path, sizeof path, "/proc/%u/stat", pid);
     if (!(f = fopen (path, "r")))
@@ -104,7 +105,8 @@ static int is_ours (unsigned pid)
     /* pid (name) state parent: the name may hold anything but its last ')'. */
     after = fgets (text, sizeof text, f) ? strrchr (text, ')') : NULL;
     fclose (f);
-    return after && sscanf (after, ") %*c %d", &parent) == 1 && parent == (int)getppid ();
+    return after && sscanf (after, ") %*c %d", &parent) == 1
+           && (parent == (int)getppid () || parent == (int)getpid ());
 }
 
 int cuda_nvml_read (struct cuda_nvml *n, struct cuda_nvml_state *ret,

@@ -8,8 +8,9 @@
 struct cuda_nvml_state {
     uint32_t sm_mhz, memory_mhz; /* 0: not reported */
     uint64_t reasons;   /* clock event reasons, NVML's mask; 0 also if not reported */
-    uint32_t others;    /* processes that compute on the device, but for this one and
-                         * its parent's other children: a daemon's workers take turns */
+    uint32_t others;    /* processes that compute on the device, but for this one, its
+                         * parent, and children of either: a daemon's workers take turns,
+                         * and ranks of a group work together */
     uint32_t other_pid; /* one of them; 0: none */
 };
 
