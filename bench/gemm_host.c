@@ -1,13 +1,20 @@
 /* bench/gemm_host - speed of the host's gemm on one core, as a share of the core's
- * peak of fused multiply-adds, which is measured in the same run.
+ * peak of fused multiply-adds, and of what the weights' way from memory allows; both are
+ * measured in the same run.
  * Usage: bench/gemm_host [rounds]   (default 7; from the build directory)
  *
- * Rounds are interleaved: each runs the peak and every cell once; a cell is its best
- * round, for whatever else runs on the machine only slows it. */
+ * A product reads all its weights, m multiply-adds for each: of few rows it waits for them.
+ * The bound is the less of the peak and of m n k over the time to read as many bytes as the
+ * weights have.  The bar of 25% of the peak is for 16 rows and more: of one row a weight is
+ * read for one multiply-add, and if it is bf16 also widened for it.
+ *
+ * Rounds are interleaved: each runs the peak, and of every cell the reading and the product
+ * once; a figure is its best round, for whatever else runs on the machine only slows it. */
 #include "tests/family_rig.h"
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 #ifdef __x86_64__
 #include <immintrin.h>
@@ -15,6 +22,7 @@
 
 #define ARRAY_SIZE(a) (sizeof (a) / sizeof *(a))
 #define PEAK_STEPS 2000000
+#define BAR_ROWS 16
 
 static double now_s (void)
 {
@@ -71,6 +79,16 @@ static double peak (float *ret_sum)
     return 12.0 * (PEAK_STEPS / 8) / (now_s () - begin);
 }
 
+/* Bytes read a second from a buffer of `bytes`, where the run before left it. */
+static double read_speed (const unsigned char *zeros, size_t bytes)
+{
+    double begin = now_s ();
+
+    if (memchr (zeros, 1, bytes))
+        abort ();
+    return (double)bytes / (now_s () - begin);
+}
+
 static const struct cell {
     int64_t m, n, k, bf16;
     int64_t param[5]; /* splits, k_step, tile_m, tile_n, order */
@@ -88,7 +106,9 @@ int main (int argc, char **argv)
     static struct fam_job job[ARRAY_SIZE (cells)];
     int rounds = argc > 1 ? atoi (argv[1]) : 7, round;
     int64_t fact[ARRAY_SIZE (cells)][4];
-    double best[ARRAY_SIZE (cells)] = { 0 }, top = 0;
+    double best[ARRAY_SIZE (cells)] = { 0 }, read[ARRAY_SIZE (cells)] = { 0 }, top = 0, least = 1;
+    unsigned char *zeros[ARRAY_SIZE (cells)];
+    size_t bytes[ARRAY_SIZE (cells)]; /* of weights */
     struct fam fam;
     float sum = 0;
     size_t i;
@@ -107,6 +127,10 @@ int main (int argc, char **argv)
         fact[i][2] = c->bf16;
         fact[i][3] = 0;
         fam_job_init (&job[i], &fam, &call);
+        bytes[i] = (size_t)(c->n * c->k * (c->bf16 ? 2 : 4));
+        if (!(zeros[i] = malloc (bytes[i])))
+            abort ();
+        memset (zeros[i], 0, bytes[i]);
     }
     for (round = 0; round < rounds; round++) {
         double f = peak (&sum);
@@ -115,6 +139,10 @@ int main (int argc, char **argv)
         for (i = 0; i < ARRAY_SIZE (cells); i++) {
             const struct cell *c = &cells[i];
 
+            read_speed (zeros[i], bytes[i]);
+            f = read_speed (zeros[i], bytes[i]);
+            read[i] = f > read[i] ? f : read[i];
+            fam_job_run (&job[i]);
             fam_job_run (&job[i]);
             f = (double)(c->m * c->n * c->k) * 1e9 / (double)fam.b->elapsed_ns (job[i].ctx);
             best[i] = f > best[i] ? f : best[i];
@@ -122,16 +150,26 @@ int main (int argc, char **argv)
     }
     printf ("%s, one core, best of %d rounds: peak %.1f G fused multiply-adds a second (%g)\n\n",
             fam.b->identity (job[0].ctx)->device, rounds, top / 1e9, (double)sum);
-    printf ("   m     n     k  type splits k_step tile_m tile_n    G/s   of peak\n");
+    printf ("   m     n     k  type splits k_step tile_m tile_n    G/s   of peak  read GB/s"
+            "   bound G/s  of bound\n");
     for (i = 0; i < ARRAY_SIZE (cells); i++) {
         const struct cell *c = &cells[i];
+        double bound = (double)(c->m * c->n * c->k) * read[i] / (double)bytes[i];
 
-        printf ("%4lld %5lld %5lld  %4s %6lld %6lld %6lld %6lld %6.1f  %6.1f%%\n", (long long)c->m,
+        printf ("%4lld %5lld %5lld  %4s %6lld %6lld %6lld %6lld %6.1f  %6.1f%%  %9.1f %6.1f %s"
+                "  %6.1f%%\n", (long long)c->m,
                 (long long)c->n, (long long)c->k, c->bf16 ? "bf16" : "fp32",
                 (long long)c->param[0], (long long)c->param[1], (long long)c->param[2],
-                (long long)c->param[3], best[i] / 1e9, 100 * best[i] / top);
+                (long long)c->param[3], best[i] / 1e9, 100 * best[i] / top, read[i] / 1e9,
+                (bound < top ? bound : top) / 1e9, bound < top ? "read" : "peak",
+                100 * best[i] / (bound < top ? bound : top));
+        if (c->m >= BAR_ROWS && best[i] / top < least)
+            least = best[i] / top;
         fam_job_done (&job[i]);
+        free (zeros[i]);
     }
+    printf ("\nThe least of %d rows and more: %.1f%% of the peak; the bar is 25%%.\n", BAR_ROWS,
+            100 * least);
     fam_close (&fam);
     return 0;
 }
