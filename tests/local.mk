@@ -112,25 +112,25 @@ tests_test_attention_invariance_SOURCES = tests/test_attention_invariance.c \
 tests_test_attention_invariance_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 tests_test_attention_invariance_LDADD = $(CHECK_LIBS)
 
-# gemm on the host; tests/family_rig runs calls of any family.
+# gemm on the host; tests/family_rig runs calls of any family, family_check asks what all
+# of them are asked.
+family_check = tests/family_check.c tests/family_check.h tests/family_rig.c tests/family_rig.h
 check_PROGRAMS += tests/test_gemm tests/test_gemm_invariance
 TESTS += tests/test_gemm tests/test_gemm_invariance
-tests_test_gemm_SOURCES = tests/test_gemm.c tests/family_rig.c tests/family_rig.h
+tests_test_gemm_SOURCES = tests/test_gemm.c $(family_check)
 tests_test_gemm_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 tests_test_gemm_LDADD = $(CHECK_LIBS) -lm
-tests_test_gemm_invariance_SOURCES = tests/test_gemm_invariance.c tests/family_rig.c \
-	tests/family_rig.h
+tests_test_gemm_invariance_SOURCES = tests/test_gemm_invariance.c $(family_check)
 tests_test_gemm_invariance_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 tests_test_gemm_invariance_LDADD = $(CHECK_LIBS) -lm
 
 # moe on the host
 check_PROGRAMS += tests/test_moe tests/test_moe_invariance
 TESTS += tests/test_moe tests/test_moe_invariance
-tests_test_moe_SOURCES = tests/test_moe.c tests/family_rig.c tests/family_rig.h tests/moe_rig.h
+tests_test_moe_SOURCES = tests/test_moe.c $(family_check) tests/moe_rig.h
 tests_test_moe_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 tests_test_moe_LDADD = $(CHECK_LIBS) -lm
-tests_test_moe_invariance_SOURCES = tests/test_moe_invariance.c tests/family_rig.c \
-	tests/family_rig.h tests/moe_rig.h
+tests_test_moe_invariance_SOURCES = tests/test_moe_invariance.c $(family_check) tests/moe_rig.h
 tests_test_moe_invariance_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 tests_test_moe_invariance_LDADD = $(CHECK_LIBS) -lm
 endif
@@ -139,12 +139,12 @@ endif
 if HAVE_CHECK
 check_PROGRAMS += tests/test_allreduce
 TESTS += tests/test_allreduce
-tests_test_allreduce_SOURCES = tests/test_allreduce.c tests/family_rig.c tests/family_rig.h
+tests_test_allreduce_SOURCES = tests/test_allreduce.c $(family_check)
 tests_test_allreduce_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 tests_test_allreduce_LDADD = $(CHECK_LIBS) -lm
 check_PROGRAMS += tests/test_rowwise
 TESTS += tests/test_rowwise
-tests_test_rowwise_SOURCES = tests/test_rowwise.c tests/family_rig.c tests/family_rig.h
+tests_test_rowwise_SOURCES = tests/test_rowwise.c $(family_check)
 tests_test_rowwise_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 tests_test_rowwise_LDADD = $(CHECK_LIBS) -lm
 endif

@@ -1,9 +1,7 @@
 /* kernels/allreduce: values, bits that no schedule and no batch changes, lost ranks,
  * wrong calls. */
-#include "tests/family_rig.h"
+#include "tests/family_check.h"
 
-#include <check.h>
-#include <dlfcn.h>
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -261,10 +259,7 @@ static const struct {
 
 static void plant (enum ar_plant fault)
 {
-    enum ar_plant *p = dlsym (planted.object, "ar_plant");
-
-    ck_assert_ptr_nonnull (p);
-    *p = fault;
+    fam_plant (&planted, "ar_plant", fault);
 }
 
 START_TEST (planted_fault)
@@ -365,17 +360,8 @@ START_TEST (launch)
 {
     struct fam_call call = { .fact = sites[2], .param = launches[_i].a, .n = 1,
                              .request = launches[_i].request, .seed = seeds, .units = 1 };
-    struct fam_job a, b;
 
-    fam_job_init (&a, &rig, &call);
-    call.param = launches[_i].b;
-    fam_job_init (&b, &rig, &call);
-    fam_job_run (&a);
-    fam_job_run (&b);
-    ck_assert_msg ((memcmp (a.plan.launch, b.plan.launch, sizeof a.plan.launch) == 0)
-                   == launches[_i].equal, "%s", launches[_i].what);
-    fam_job_done (&a);
-    fam_job_done (&b);
+    fam_check_launch (&rig, &call, launches[_i].b, launches[_i].equal, launches[_i].what);
 }
 END_TEST
 
@@ -401,29 +387,13 @@ START_TEST (wrong_call)
 {
     struct fam_call call = { .fact = wrong[_i].site, .param = wrong[_i].param, .n = 2,
                              .request = wrong[_i].request, .seed = seeds, .units = 1 };
-    struct dt_backend_error err = { "" };
-    struct fam_job job;
-    char buffer[1];
 
-    fam_call_init (&job, &rig, &call);
-    ck_assert_int_eq (fam_plan (&job, &err), -EINVAL);
-    ck_assert_msg (strncmp (err.text, "allreduce: ", 11) == 0 && strstr (err.text, wrong[_i].says)
-                   && strstr (err.text, "order=") && !strchr (err.text, '\n'), "%s", err.text);
-    ck_assert_int_eq (rig.b->fill (job.ctx, &job.call, 1, buffer, NULL), -EINVAL);
-    ck_assert_int_eq (rig.b->run (job.ctx, &job.call, buffer, buffer, buffer, NULL), -EINVAL);
+    fam_check_refused (&rig, &call, -EINVAL, wrong[_i].says);
 }
 END_TEST
 
-int main (void)
+static void add_tests (TCase *tc)
 {
-    Suite *s = suite_create ("kernels/allreduce");
-    TCase *tc = tcase_create ("all");
-    SRunner *runner;
-    int failed;
-
-    fam_open (&rig, ".libs/detent-backend-host.so", "allreduce");
-    fam_open (&planted, "tests/.libs/backend-planted.so", "allreduce");
-    tcase_set_timeout (tc, 120);
     tcase_add_loop_test (tc, values, 0, (int)ARRAY_SIZE (sites) * 5 * DT_BACKEND_DATA_KINDS);
     tcase_add_loop_test (tc, rank_order, 0, (int)ARRAY_SIZE (sites));
     tcase_add_loop_test (tc, any_value, 0, (int)ARRAY_SIZE (bound));
@@ -436,12 +406,9 @@ int main (void)
     tcase_add_test (tc, stuck_rank);
     tcase_add_loop_test (tc, launch, 0, (int)ARRAY_SIZE (launches));
     tcase_add_loop_test (tc, wrong_call, 0, (int)ARRAY_SIZE (wrong));
-    suite_add_tcase (s, tc);
-    runner = srunner_create (s);
-    srunner_run_all (runner, CK_ENV);
-    failed = srunner_ntests_failed (runner);
-    srunner_free (runner);
-    fam_close (&rig);
-    fam_close (&planted);
-    return failed != 0;
+}
+
+int main (void)
+{
+    return fam_suite ("kernels/allreduce", "allreduce", &rig, &planted, add_tests);
 }

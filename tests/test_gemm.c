@@ -1,8 +1,7 @@
 /* kernels/gemm: values, bits that no build changes, launches, wrong calls. */
-#include "tests/family_rig.h"
+#include "tests/family_check.h"
 
 #include <check.h>
-#include <dlfcn.h>
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -133,19 +132,10 @@ END_TEST
 START_TEST (bits_of_every_build)
 {
     static const int64_t f[] = { 40, 333, 0, 0 };
-    enum gemm_plant *fault = dlsym (planted.object, "gemm_plant");
     struct fam_call call = { f, params[_i], ARRAY_SIZE (tokens), tokens, seeds, 0, 0, 1, 1 };
-    struct fam_job a, b;
 
-    ck_assert_ptr_nonnull (fault);
-    *fault = GEMM_PLANT_BASE;
-    fam_job_init (&a, &fam, &call);
-    fam_job_run (&a);
-    fam_job_init (&b, &planted, &call);
-    fam_job_run (&b);
-    ck_assert_mem_eq (a.output, b.output, a.plan.output_bytes);
-    fam_job_done (&a);
-    fam_job_done (&b);
+    fam_plant (&planted, "gemm_plant", GEMM_PLANT_BASE);
+    fam_check_same (&fam, &planted, &call);
 }
 END_TEST
 
@@ -225,58 +215,40 @@ START_TEST (launch)
 {
     int64_t f[FACTS] = { 120, launches[_i].k, 0, 0 };
     struct fam_call call = { f, launches[_i].a, 1, &launches[_i].tokens, seeds, 0, 0, 1, 1 };
-    struct fam_job a, b;
 
-    fam_call_init (&a, &fam, &call);
-    ck_assert_int_eq (fam_plan (&a, NULL), 0);
-    call.param = launches[_i].b;
-    fam_call_init (&b, &fam, &call);
-    ck_assert_int_eq (fam_plan (&b, NULL), 0);
-    ck_assert_msg ((memcmp (a.plan.launch, b.plan.launch, sizeof a.plan.launch) == 0)
-                       == launches[_i].same, "%s", launches[_i].what);
+    fam_check_launch (&fam, &call, launches[_i].b, launches[_i].same, launches[_i].what);
 }
 END_TEST
 
 static const struct {
     int64_t fact[FACTS], param[PARAMS], tokens[2];
+    int code;
     const char *text;
 } wrong[] = {
-    { { 0, 8, 0, 0 }, { 1, 0, 6, 16, 0 }, { 1, 1 }, "n must be in" },
-    { { 8, -1, 0, 0 }, { 1, 0, 6, 16, 0 }, { 1, 1 }, "k must be in" },
-    { { 8, 8, 2, 0 }, { 1, 0, 6, 16, 0 }, { 1, 1 }, "bf16 must be in" },
-    { { 8, 8, 0, 0 }, { 3, 0, 6, 16, 0 }, { 1, 1 }, "splits has no value 3" },
-    { { 8, 8, 0, 0 }, { 1, 16, 6, 16, 0 }, { 1, 1 }, "k_step has no value 16" },
-    { { 8, 8, 0, 0 }, { 1, 0, 6, 16, 2 }, { 1, 1 }, "order has no value 2" },
-    { { 8, 8, 0, 0 }, { 1, 0, 6, 16, 0 }, { 1, -1 }, "request 1 has -1 tokens" },
-    { { 8, 8, 0, 0 }, { 1, 0, 6, 16, 0 }, { INT64_MAX, INT64_MAX }, "overflows" },
-    { { 1 << 20, 1 << 20, 0, 0 }, { 16, 0, 6, 16, 0 }, { 1ll << 40, 1 }, "overflows" },
-    { { 1 << 20, 0, 0, 0 }, { 1, 0, 6, 16, 0 }, { 1 << 20, 1 }, "more than 16777216 tiles" },
+    { { 0, 8, 0, 0 }, { 1, 0, 6, 16, 0 }, { 1, 1 }, -EINVAL, "n must be in" },
+    { { 8, -1, 0, 0 }, { 1, 0, 6, 16, 0 }, { 1, 1 }, -EINVAL, "k must be in" },
+    { { 8, 8, 2, 0 }, { 1, 0, 6, 16, 0 }, { 1, 1 }, -EINVAL, "bf16 must be in" },
+    { { 8, 8, 0, 0 }, { 3, 0, 6, 16, 0 }, { 1, 1 }, -EINVAL, "splits has no value 3" },
+    { { 8, 8, 0, 0 }, { 1, 16, 6, 16, 0 }, { 1, 1 }, -EINVAL, "k_step has no value 16" },
+    { { 8, 8, 0, 0 }, { 1, 0, 6, 16, 2 }, { 1, 1 }, -EINVAL, "order has no value 2" },
+    { { 8, 8, 0, 0 }, { 1, 0, 6, 16, 0 }, { 1, -1 }, -EINVAL, "request 1 has -1 tokens" },
+    { { 8, 8, 0, 0 }, { 1, 0, 6, 16, 0 }, { INT64_MAX, INT64_MAX }, -EINVAL, "overflows" },
+    { { 1 << 20, 1 << 20, 0, 0 }, { 16, 0, 6, 16, 0 }, { 1ll << 40, 1 }, -EINVAL, "overflows" },
+    { { 1 << 20, 0, 0, 0 }, { 1, 0, 6, 16, 0 }, { 1 << 20, 1 },
+      -DT_BACKEND_EUNSUPPORTED, "more than 16777216 tiles" },
 };
 
 START_TEST (wrong_call)
 {
     struct fam_call call = { wrong[_i].fact, wrong[_i].param, 2, wrong[_i].tokens, seeds, 0, 0, 1,
                              1 };
-    struct dt_backend_error err = { "" };
-    struct fam_job job;
 
-    fam_call_init (&job, &fam, &call);
-    ck_assert_int_lt (fam_plan (&job, &err), 0);
-    ck_assert_msg (strstr (err.text, wrong[_i].text) && !strncmp (err.text, "gemm: ", 6), "%s",
-                   err.text);
+    fam_check_refused (&fam, &call, wrong[_i].code, wrong[_i].text);
 }
 END_TEST
 
-int main (void)
+static void add_tests (TCase *tc)
 {
-    Suite *s = suite_create ("kernels/gemm");
-    TCase *tc = tcase_create ("all");
-    SRunner *runner;
-    int failed;
-
-    fam_open (&fam, ".libs/detent-backend-host.so", "gemm");
-    fam_open (&planted, "tests/.libs/backend-planted.so", "gemm");
-    tcase_set_timeout (tc, 120);
     tcase_add_loop_test (tc, values, 0,
                          (int)(ARRAY_SIZE (sites) * DT_BACKEND_DATA_KINDS * ARRAY_SIZE (params)));
     tcase_add_loop_test (tc, bits_of_every_build, 0, (int)ARRAY_SIZE (params));
@@ -284,12 +256,9 @@ int main (void)
     tcase_add_loop_test (tc, no_rows, 0, (int)ARRAY_SIZE (params));
     tcase_add_loop_test (tc, launch, 0, (int)ARRAY_SIZE (launches));
     tcase_add_loop_test (tc, wrong_call, 0, (int)ARRAY_SIZE (wrong));
-    suite_add_tcase (s, tc);
-    runner = srunner_create (s);
-    srunner_run_all (runner, CK_ENV);
-    failed = srunner_ntests_failed (runner);
-    srunner_free (runner);
-    fam_close (&fam);
-    fam_close (&planted);
-    return failed != 0;
+}
+
+int main (void)
+{
+    return fam_suite ("kernels/gemm", "gemm", &fam, &planted, add_tests);
 }

@@ -1,8 +1,7 @@
 /* kernels/moe: values, bits that no build changes, ids, launches, wrong calls. */
+#include "tests/family_check.h"
 #include "tests/moe_rig.h"
 
-#include <check.h>
-#include <dlfcn.h>
 #include <errno.h>
 #include <math.h>
 #include <string.h>
@@ -196,19 +195,10 @@ END_TEST
 
 START_TEST (bits_of_every_build)
 {
-    enum moe_plant *fault = dlsym (planted.object, "moe_plant");
     struct fam_call call = { sites[2], params[_i], 5, requests, seeds, 0, 0, 1, 1 };
-    struct fam_job a, b;
 
-    ck_assert_ptr_nonnull (fault);
-    *fault = MOE_PLANT_BASE;
-    fam_job_init (&a, &fam, &call);
-    fam_job_run (&a);
-    fam_job_init (&b, &planted, &call);
-    fam_job_run (&b);
-    ck_assert_mem_eq (a.output, b.output, a.plan.output_bytes);
-    fam_job_done (&a);
-    fam_job_done (&b);
+    fam_plant (&planted, "moe_plant", MOE_PLANT_BASE);
+    fam_check_same (&fam, &planted, &call);
 }
 END_TEST
 
@@ -303,15 +293,8 @@ static const struct {
 START_TEST (launch)
 {
     struct fam_call call = { sites[0], launches[_i].a, 5, requests, seeds, 0, 0, 1, 1 };
-    struct fam_job a, b;
 
-    fam_call_init (&a, &fam, &call);
-    ck_assert_int_eq (fam_plan (&a, NULL), 0);
-    call.param = launches[_i].b;
-    fam_call_init (&b, &fam, &call);
-    ck_assert_int_eq (fam_plan (&b, NULL), 0);
-    ck_assert_msg ((memcmp (a.plan.launch, b.plan.launch, sizeof a.plan.launch) == 0)
-                       == launches[_i].same, "%s", launches[_i].what);
+    fam_check_launch (&fam, &call, launches[_i].b, launches[_i].same, launches[_i].what);
 }
 END_TEST
 
@@ -333,26 +316,13 @@ START_TEST (wrong_call)
 {
     struct fam_call call = { wrong[_i].fact, wrong[_i].param, 1, wrong[_i].request, seeds, 0, 0, 1,
                              1 };
-    struct dt_backend_error err = { "" };
-    struct fam_job job;
 
-    fam_call_init (&job, &fam, &call);
-    ck_assert_int_eq (fam_plan (&job, &err), -EINVAL);
-    ck_assert_msg (strstr (err.text, wrong[_i].text) && !strncmp (err.text, "moe: ", 5), "%s",
-                   err.text);
+    fam_check_refused (&fam, &call, -EINVAL, wrong[_i].text);
 }
 END_TEST
 
-int main (void)
+static void add_tests (TCase *tc)
 {
-    Suite *s = suite_create ("kernels/moe");
-    TCase *tc = tcase_create ("all");
-    SRunner *runner;
-    int failed;
-
-    fam_open (&fam, ".libs/detent-backend-host.so", "moe");
-    fam_open (&planted, "tests/.libs/backend-planted.so", "moe");
-    tcase_set_timeout (tc, 120);
     tcase_add_loop_test (tc, values, 0,
                          (int)(ARRAY_SIZE (sites) * DT_BACKEND_DATA_KINDS * ARRAY_SIZE (params)));
     tcase_add_loop_test (tc, bits_of_every_build, 0, (int)ARRAY_SIZE (params));
@@ -361,12 +331,9 @@ int main (void)
     tcase_add_test (tc, no_tokens);
     tcase_add_loop_test (tc, launch, 0, (int)ARRAY_SIZE (launches));
     tcase_add_loop_test (tc, wrong_call, 0, (int)ARRAY_SIZE (wrong));
-    suite_add_tcase (s, tc);
-    runner = srunner_create (s);
-    srunner_run_all (runner, CK_ENV);
-    failed = srunner_ntests_failed (runner);
-    srunner_free (runner);
-    fam_close (&fam);
-    fam_close (&planted);
-    return failed != 0;
+}
+
+int main (void)
+{
+    return fam_suite ("kernels/moe", "moe", &fam, &planted, add_tests);
 }

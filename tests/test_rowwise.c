@@ -1,8 +1,6 @@
 /* kernels/rowwise: values, bits that no build and no batch changes, wrong calls. */
-#include "tests/family_rig.h"
+#include "tests/family_check.h"
 
-#include <check.h>
-#include <dlfcn.h>
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -403,13 +401,12 @@ static const struct {
 
 START_TEST (planted_fault)
 {
-    enum row_plant *fault = dlsym (planted.object, "row_plant");
     int bad;
 
-    ck_assert_ptr_nonnull (fault);
-    *fault = plants[_i].plant;
+    fam_plant (&planted, "row_plant", plants[_i].plant);
     bad = count_changed (&planted, sites[1], 256, DT_BACKEND_RANDOM);
-    ck_assert_msg ((bad > 0) == plants[_i].caught, "fault %d: %d rows differ", (int)*fault, bad);
+    ck_assert_msg ((bad > 0) == plants[_i].caught, "fault %d: %d rows differ",
+                   (int)plants[_i].plant, bad);
     if (!plants[_i].caught)
         ck_assert_uint_eq (digest_all (&planted), digest_all (&rig));
 }
@@ -501,18 +498,9 @@ static const struct {
 START_TEST (launch)
 {
     static const uint64_t seed[] = { 1 };
-    struct fam_call a = call_of (sites[1], launches[_i].a, 1, &launches[_i].tokens, seed);
-    struct fam_call b = call_of (sites[1], launches[_i].b, 1, &launches[_i].tokens, seed);
-    struct fam_job x, y;
+    struct fam_call call = call_of (sites[1], launches[_i].a, 1, &launches[_i].tokens, seed);
 
-    fam_job_init (&x, &rig, &a);
-    fam_job_init (&y, &rig, &b);
-    fam_job_run (&x);
-    fam_job_run (&y);
-    ck_assert_msg ((memcmp (x.plan.launch, y.plan.launch, sizeof x.plan.launch) == 0)
-                   == launches[_i].equal, "%s", launches[_i].what);
-    fam_job_done (&x);
-    fam_job_done (&y);
+    fam_check_launch (&rig, &call, launches[_i].b, launches[_i].equal, launches[_i].what);
 }
 END_TEST
 
@@ -539,18 +527,8 @@ START_TEST (wrong_call)
 {
     static const uint64_t seed[] = { 1 };
     struct fam_call call = call_of (wrong[_i].site, wrong[_i].param, 1, &wrong[_i].tokens, seed);
-    struct dt_backend_error err = { "" };
-    struct dt_backend_plan plan = { .operand_bytes = 1 };
-    struct fam_job job;
-    char buffer[1];
 
-    fam_call_init (&job, &rig, &call);
-    ck_assert_int_eq (rig.b->plan (job.ctx, &job.call, &plan, &err), -EINVAL);
-    ck_assert_uint_eq (plan.operand_bytes, 1);
-    ck_assert_msg (strncmp (err.text, "rowwise: ", 9) == 0 && strstr (err.text, wrong[_i].says)
-                   && strstr (err.text, "block=") && !strchr (err.text, '\n'), "%s", err.text);
-    ck_assert_int_eq (rig.b->fill (job.ctx, &job.call, 1, buffer, NULL), -EINVAL);
-    ck_assert_int_eq (rig.b->run (job.ctx, &job.call, buffer, buffer, buffer, NULL), -EINVAL);
+    fam_check_refused (&rig, &call, -EINVAL, wrong[_i].says);
 }
 END_TEST
 
@@ -571,16 +549,8 @@ START_TEST (no_exchange)
 }
 END_TEST
 
-int main (void)
+static void add_tests (TCase *tc)
 {
-    Suite *s = suite_create ("kernels/rowwise");
-    TCase *tc = tcase_create ("all");
-    SRunner *runner;
-    int failed;
-
-    fam_open (&rig, ".libs/detent-backend-host.so", "rowwise");
-    fam_open (&planted, "tests/.libs/backend-planted.so", "rowwise");
-    tcase_set_timeout (tc, 120);
     tcase_add_loop_test (tc, values, 0,
                          (int)(ARRAY_SIZE (sites) * ARRAY_SIZE (bound)) * DT_BACKEND_DATA_KINDS);
     tcase_add_loop_test (tc, corners, 0, (int)ARRAY_SIZE (bound));
@@ -594,12 +564,9 @@ int main (void)
     tcase_add_loop_test (tc, wrong_call, 0, (int)ARRAY_SIZE (wrong));
     tcase_add_loop_test (tc, sampled_power, 0, 4);
     tcase_add_test (tc, no_exchange);
-    suite_add_tcase (s, tc);
-    runner = srunner_create (s);
-    srunner_run_all (runner, CK_ENV);
-    failed = srunner_ntests_failed (runner);
-    srunner_free (runner);
-    fam_close (&rig);
-    fam_close (&planted);
-    return failed != 0;
+}
+
+int main (void)
+{
+    return fam_suite ("kernels/rowwise", "rowwise", &rig, &planted, add_tests);
 }
