@@ -26,6 +26,37 @@ enum cuda_span cuda_span_of (const struct cuda_stamp *stamp, size_t n, size_t ex
     return CUDA_SPAN_OK;
 }
 
+/* The k-th end in time, from 0. */
+static uint64_t end_at (const struct cuda_stamp *stamp, size_t n, size_t k)
+{
+    uint64_t end = 0;
+    size_t i, j;
+
+    for (i = 0; i < n; i++) {
+        size_t before = 0;
+
+        for (j = 0; j < n; j++)
+            before += stamp[j].end_ns < stamp[i].end_ns || (stamp[j].end_ns == stamp[i].end_ns && j < i);
+        if (before == k)
+            end = stamp[i].end_ns;
+    }
+    return end;
+}
+
+enum cuda_span cuda_span_row (const struct cuda_stamp *stamp, size_t n, size_t calls,
+                              uint64_t *ret_ns)
+{
+    uint64_t whole;
+
+    if (n == 0 || calls < 2 || n % calls)
+        return n < calls ? CUDA_SPAN_MISSING : CUDA_SPAN_EXTRA;
+    whole = end_at (stamp, n, n - 1) - end_at (stamp, n, n / calls - 1);
+    if (whole < calls - 1)
+        return CUDA_SPAN_REVERSED;
+    *ret_ns = whole / (calls - 1);
+    return CUDA_SPAN_OK;
+}
+
 const char *cuda_span_text (enum cuda_span verdict)
 {
     switch (verdict) {

@@ -26,6 +26,12 @@ enum cuda_span {
  * written for CUDA_SPAN_OK only, and is then above 0. */
 enum cuda_span cuda_span_of (const struct cuda_stamp *stamp, size_t n, size_t expected,
                              uint64_t *ret_ns);
+/* The time of one of `calls` equal calls that ran one after the other and left `n` records,
+ * a whole number each: from the end of the first call to the end of the last, over the
+ * calls after the first.  Ranks of a group do not launch at one time: the first call waits
+ * for the last rank, and those after it do not.  The records are good by cuda_span_of. */
+enum cuda_span cuda_span_row (const struct cuda_stamp *stamp, size_t n, size_t calls,
+                              uint64_t *ret_ns);
 const char *cuda_span_text (enum cuda_span verdict);
 
 /* Runs and what became of them, over a context's life. */

@@ -23,7 +23,8 @@ int cuda_run_plain (struct dt_backend_ctx *ctx, const struct cuda_run *run,
                     struct dt_backend_error *err);
 
 /* The same as one CUDA graph, whose nodes say how many records are due, and set
- * ctx->elapsed_ns.  A run whose records are not to be believed, or during which the
+ * ctx->elapsed_ns.  Calls of a group run several times in the graph, and the time is that
+ * of one after the first.  A run whose records are not to be believed, or during which the
  * device was slowed by heat or power, is started again a few times.
  *   -DT_BACKEND_EUNTRUSTED  no time that can be trusted: the text says why
  *   -EBUSY               another process computes on the device */

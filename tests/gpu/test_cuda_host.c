@@ -50,6 +50,32 @@ START_TEST (span_case)
 }
 END_TEST
 
+static const struct {
+    const char *what;
+    struct cuda_stamp stamp[6];
+    size_t n, calls;
+    enum cuda_span want;
+    uint64_t want_ns;
+} rows[] = {
+    { "the first call's wait is not counted", { { 100, 900 }, { 910, 950 }, { 955, 1000 } }, 3, 3,
+      CUDA_SPAN_OK, 50 },
+    { "records out of order", { { 955, 1000 }, { 100, 900 }, { 910, 950 } }, 3, 3, CUDA_SPAN_OK, 50 },
+    { "two kernels a call", { { 1, 4 }, { 5, 10 }, { 11, 14 }, { 15, 30 } }, 4, 2, CUDA_SPAN_OK, 20 },
+    { "no whole number of records", { { 1, 4 }, { 5, 10 }, { 11, 14 } }, 3, 2, CUDA_SPAN_EXTRA, 0 },
+    { "fewer than calls", { { 1, 4 } }, 1, 2, CUDA_SPAN_MISSING, 0 },
+    { "all end at once", { { 1, 9 }, { 2, 9 } }, 2, 2, CUDA_SPAN_REVERSED, 0 },
+};
+
+START_TEST (row_case)
+{
+    uint64_t ns = 7;
+
+    ck_assert_msg (cuda_span_row (rows[_i].stamp, rows[_i].n, rows[_i].calls, &ns) == rows[_i].want,
+                   "%s", rows[_i].what);
+    ck_assert_uint_eq (ns, rows[_i].want == CUDA_SPAN_OK ? rows[_i].want_ns : 7);
+}
+END_TEST
+
 START_TEST (tally_breaks_beyond_its_share)
 {
     struct cuda_tally t = { 0 };
@@ -645,6 +671,7 @@ int main (void)
     int failed;
 
     tcase_add_loop_test (tc, span_case, 0, ARRAY_SIZE (spans));
+    tcase_add_loop_test (tc, row_case, 0, ARRAY_SIZE (rows));
     tcase_add_test (tc, tally_breaks_beyond_its_share);
     tcase_add_test (tc, reasons_that_spoil_a_time);
     tcase_add_loop_test (tc, refused_cupti, 0, ARRAY_SIZE (refusals));
