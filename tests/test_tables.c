@@ -22,36 +22,64 @@ static const struct {
     double time[12];
     size_t n, value[4];
     int64_t last[4];
+    double noise;
 } cells[] = {
     { "one value is best", 3, 2, { 1, 5, 9 }, { 2, 1, 2, 1, 2, 1 }, 1, { 1 }, { INT64_MAX } },
     { "two ranges, in any order", 4, 2, { 20, 1, 30, 4 }, { 1, 3, 3, 1, 1, 3, 3, 1 }, 2, { 1, 0 },
       { 11, INT64_MAX } },
     { "neighbours on the integers", 2, 2, { 7, 8 }, { 1, 3, 3, 1 }, 2, { 0, 1 }, { 7, INT64_MAX } },
-    { "equal quantities are in one cell", 4, 2, { 1, 2, 2, 3 }, { 1, 9, 1, 5, 9, 4, 9, 1 }, 2,
+    { "equal quantities are in one cell", 4, 2, { 1, 2, 2, 3 }, { 1, 9, 1, 5, 9, 1, 9, 1 }, 2,
       { 0, 1 }, { 1, INT64_MAX } },
     { "what hardly gains keeps the neighbour's", 3, 2, { 1, 2, 3 },
       { 10, 10.05, 10.05, 10, 10, 10.05 }, 1, { 0 }, { INT64_MAX } },
+    { "a short call has a cell of its own", 3, 2, { 1, 2, 3 }, { 1, 1.1, 2e6, 1e6, 2e6, 1e6 }, 2,
+      { 0, 1 }, { 1, INT64_MAX } },
+    { "what noise may be keeps the neighbour's", 3, 2, { 1, 2, 3 }, { 10, 11, 20, 10, 20, 10 }, 1,
+      { 1 }, { INT64_MAX }, 0.04 },
+    { "many calls say more than noise", 6, 2, { 1, 2, 3, 4, 5, 6 },
+      { 10, 11, 10, 11, 10, 11, 20, 10, 20, 10, 20, 10 }, 2, { 0, 1 }, { 3, INT64_MAX }, 0.04 },
+    { "calls that do not mind hide no others", 6, 2, { 1, 2, 3, 4, 5, 6 },
+      { 10, 10, 10, 10, 10, 10, 10, 10, 10, 10.5, 11, 10 }, 2, { 0, 1 }, { 5, INT64_MAX } },
     { "no kernel on a range", 3, 2, { 1, 2, 3 }, { 1, 5, 1, 5, NONE, 5 }, 2, { 0, 1 },
       { 2, INT64_MAX } },
     { "no kernel at all", 2, 1, { 1, 2 }, { 1, NONE }, 0, { 0 }, { 0 } },
-    { "at most four", 6, 2, { 1, 2, 3, 4, 5, 6 }, { 1, 9, 9, 1, 1, 9, 9, 1, 1, 9, 9, 1 }, 4,
-      { 0, 1, 0, 1 }, { 1, 2, 3, INT64_MAX } },
 };
 
 START_TEST (find_cells)
 {
     static const double weight[6] = { 1, 1, 1, 1, 1, 1 };
     struct dt_cell_times t = { cells[_i].n_calls, cells[_i].n_values, weight, cells[_i].time,
-                               cells[_i].quantity };
+                               cells[_i].quantity, cells[_i].noise };
     struct dt_cells c;
 
     ck_assert_int_eq (dt_cells_find (&t, 0.01, &c), 0);
     ck_assert_msg (c.n == cells[_i].n, "%s: %zu cells", cells[_i].what, c.n);
-    for (size_t k = 0; k < c.n && _i + 1 < (int)DT_ARRAY_SIZE (cells); k++) {
+    for (size_t k = 0; k < c.n; k++) {
         ck_assert_msg (c.value[k] == cells[_i].value[k], "%s: value of %zu", cells[_i].what, k);
         ck_assert_msg (c.last[k] == cells[_i].last[k], "%s: end of %zu: %lld", cells[_i].what, k,
                        (long long)c.last[k]);
     }
+}
+END_TEST
+
+/* Every call wants another value than those beside it. */
+START_TEST (at_most)
+{
+    double weight[3 * DT_CELLS_MAX], time[2 * 3 * DT_CELLS_MAX];
+    int64_t quantity[3 * DT_CELLS_MAX];
+    struct dt_cell_times t = { 3 * DT_CELLS_MAX, 2, weight, time, quantity, 0 };
+    struct dt_cells c;
+
+    for (size_t i = 0; i < t.n_calls; i++) {
+        weight[i] = 1;
+        quantity[i] = (int64_t)i;
+        time[2 * i + i % 2] = 1;
+        time[2 * i + (i + 1) % 2] = 9;
+    }
+    ck_assert_int_eq (dt_cells_find (&t, 0.01, &c), 0);
+    ck_assert_uint_ge (c.n, 2);
+    ck_assert_uint_le (c.n, DT_CELLS_MAX);
+    ck_assert_int_eq (c.last[c.n - 1], INT64_MAX);
 }
 END_TEST
 
@@ -254,6 +282,7 @@ int main (void)
     int failed;
 
     tcase_add_loop_test (tc, find_cells, 0, DT_ARRAY_SIZE (cells));
+    tcase_add_test (tc, at_most);
     tcase_add_checked_fixture (tt, setup, teardown);
     tcase_set_timeout (tt, 120);
     tcase_add_loop_test (tt, find_tables, 0, DT_ARRAY_SIZE (finds));

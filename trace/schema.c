@@ -180,6 +180,18 @@ static double amount_work (const int64_t *row)
     return 1 + (double)row[AMOUNT];
 }
 
+/* Weights are read whatever the tokens are: on a GPU as long as 100 to 300 tokens take. */
+static double gemm_work (const int64_t *row)
+{
+    return 128 + (double)row[AMOUNT];
+}
+
+/* Ranks meet whatever the bytes are: over NVLink as long as a MiB takes. */
+static double allreduce_work (const int64_t *row)
+{
+    return (1 << 20) + (double)row[AMOUNT];
+}
+
 /* --- moe ----------------------------------------------------------------------- */
 
 /* A row is a part of the call, or an expert of this rank. */
@@ -225,9 +237,9 @@ static double moe_work (const int64_t *row)
 
 static const struct dt_schema schemas[] = {
     { "attention", NAMES (attention), attention_derive, attention_own, attention_work },
-    { "gemm", NAMES (tokens), amount_derive, NULL, amount_work },
+    { "gemm", NAMES (tokens), amount_derive, NULL, gemm_work },
     { "rowwise", NAMES (tokens), amount_derive, NULL, amount_work },
-    { "allreduce", NAMES (allreduce), allreduce_derive, NULL, amount_work },
+    { "allreduce", NAMES (allreduce), allreduce_derive, NULL, allreduce_work },
     { "moe", NAMES (moe), moe_derive, NULL, moe_work },
 };
 

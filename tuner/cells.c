@@ -3,17 +3,20 @@
 
 #include <errno.h>
 #include <math.h>
-#include <string.h>
 
 #include "base/mem.h"
+
+#define SURE 3 /* standard errors that noise is held to stay below */
 
 struct cells {
     const struct dt_cell_times *t;
     size_t *order; /* [n_calls] calls by quantity                                  */
-    double *sum;   /* [(n_calls + 1) * n_values] of weight * time of the first k   */
+    double *sum;   /* [(n_calls + 1) * n_values] of time over the call's least, of the first k */
     size_t *none;  /* likewise: how many of them have no kernel for the value      */
     double *best;  /* [DT_CELLS_MAX * (n_calls + 1)] first k calls in m + 1 cells  */
     size_t *from;  /* likewise: where the last of these cells begins               */
+    size_t n;      /* cells, of which k takes the calls begin[k]..begin[k + 1]-1   */
+    size_t begin[DT_CELLS_MAX + 1], value[DT_CELLS_MAX];
 };
 
 static void done (struct cells *c)
@@ -44,14 +47,18 @@ static int init (struct cells *c, const struct dt_cell_times *t)
             c->order[at] = c->order[at - 1];
         c->order[at] = i;
     }
-    for (size_t k = 0; k < n; k++)
-        for (size_t v = 0; v < values; v++) {
-            double one = t->time[c->order[k] * values + v];
+    for (size_t k = 0; k < n; k++) {
+        const double *time = t->time + c->order[k] * values;
+        double least = INFINITY;
 
-            c->none[(k + 1) * values + v] = c->none[k * values + v] + !isfinite (one);
+        for (size_t v = 0; v < values; v++)
+            least = fmin (least, time[v]);
+        for (size_t v = 0; v < values; v++) {
+            c->none[(k + 1) * values + v] = c->none[k * values + v] + !isfinite (time[v]);
             c->sum[(k + 1) * values + v] =
-                c->sum[k * values + v] + (isfinite (one) ? t->weight[c->order[k]] * one : 0);
+                c->sum[k * values + v] + (isfinite (time[v]) ? time[v] / least : 0);
         }
+    }
     return 0;
 }
 
@@ -111,17 +118,84 @@ static void solve (struct cells *c)
         }
 }
 
-/* The fewest cells of which none more would save the gain; DT_CELLS_MAX: none will do. */
-static size_t how_many (const struct cells *c, double gain)
+/* Into as many cells as pay at all.  0: some call has no kernel that its neighbours have,
+ * and more cells than there may be would be needed. */
+static void cut (struct cells *c)
 {
-    size_t n = c->t->n_calls, m = 0;
+    size_t n = c->t->n_calls, m = 0, to = n;
+    double cost;
 
-    while (m < DT_CELLS_MAX && !isfinite (c->best[m * (n + 1) + n]))
-        m++;
-    for (size_t k = m + 1; k < DT_CELLS_MAX; k++)
-        if (c->best[k * (n + 1) + n] < (1 - gain * (double)(k - m)) * c->best[m * (n + 1) + n])
+    for (size_t k = 1; k < DT_CELLS_MAX; k++)
+        if (c->best[k * (n + 1) + n] < c->best[m * (n + 1) + n])
             m = k;
-    return m;
+    if (!isfinite (c->best[m * (n + 1) + n]))
+        return;
+    c->n = m + 1;
+    c->begin[c->n] = n;
+    for (size_t k = c->n; k-- > 0; to = c->begin[k])
+        c->begin[k] = c->from[k * (n + 1) + to];
+    for (size_t k = 0; k < c->n; k++)
+        c->value[k] = cheapest (c, c->begin[k], c->begin[k + 1], &cost);
+}
+
+/* What calls from..to-1 lose with the neighbour's value, over what they must lose for it
+ * to count. */
+static double loss_of (const struct cells *c, size_t from, size_t to, size_t own, size_t other,
+                       double gain)
+{
+    double least = fmax (gain, SURE * c->t->noise / sqrt ((double)(to - from)));
+
+    return (cost_of (c, from, to, other) / cost_of (c, from, to, own) - 1) / least;
+}
+
+/* The most that calls of cell k, one after the other, lose: those to which the value does
+ * not matter must not hide the others. */
+static double loss (const struct cells *c, size_t k, size_t neighbour, double gain)
+{
+    double most = 0;
+
+    for (size_t from = c->begin[k]; from < c->begin[k + 1]; from++)
+        for (size_t to = from + 1; to <= c->begin[k + 1]; to++)
+            most = fmax (most, loss_of (c, from, to, c->value[k], c->value[neighbour], gain));
+    return most;
+}
+
+/* Cell k becomes part of the neighbour, and cells of equal value are one. */
+static void join (struct cells *c, size_t k, size_t neighbour)
+{
+    size_t last = k < neighbour ? neighbour : k;
+
+    c->value[k] = c->value[neighbour];
+    for (size_t i = last; i < c->n; i++)
+        c->begin[i] = c->begin[i + 1];
+    for (size_t i = last; i + 1 < c->n; i++)
+        c->value[i] = c->value[i + 1];
+    c->n--;
+}
+
+/* The cell that takes a neighbour's value at the least cost, until each needs its own. */
+static void merge (struct cells *c, double gain)
+{
+    while (c->n > 1) {
+        size_t which = 0, neighbour = 0;
+        double least = INFINITY;
+
+        for (size_t k = 0; k < c->n; k++)
+            for (size_t other = k ? k - 1 : 1; other < c->n && other <= k + 1; other += 2) {
+                size_t from = c->begin[k], to = c->begin[k + 1];
+                double more = cost_of (c, from, to, c->value[other])
+                              - cost_of (c, from, to, c->value[k]);
+
+                if (more < least && loss (c, k, other, gain) <= 1) {
+                    least = more;
+                    which = k;
+                    neighbour = other;
+                }
+            }
+        if (!isfinite (least))
+            return;
+        join (c, which, neighbour);
+    }
 }
 
 static int64_t middle (const struct cells *c, size_t end)
@@ -135,45 +209,31 @@ static int64_t middle (const struct cells *c, size_t end)
     return a + (b - a - 1) / 2;
 }
 
-/* Cells in order; one that hardly gains takes its neighbour's value. */
-static void take (const struct cells *c, size_t m, double gain, struct dt_cells *out)
+static void tell (const struct cells *c, struct dt_cells *out)
 {
-    size_t n = c->t->n_calls, end[DT_CELLS_MAX], to = n, from = 0;
-
-    for (size_t k = m + 1; k-- > 0; to = c->from[k * (n + 1) + to])
-        end[k] = to;
-    for (size_t k = 0; k <= m; from = end[k++]) {
-        double least, kept;
-        size_t v = cheapest (c, from, end[k], &least);
-
-        if (out->n) {
-            kept = cost_of (c, from, end[k], out->value[out->n - 1]);
-            if (kept <= least * (1 + gain)) {
-                out->last[out->n - 1] = middle (c, end[k]);
-                out->cost += kept;
-                continue;
-            }
-        }
-        out->last[out->n] = middle (c, end[k]);
-        out->value[out->n++] = v;
-        out->cost += least;
+    for (size_t k = 0; k < c->n; k++) {
+        out->value[k] = c->value[k];
+        out->last[k] = middle (c, c->begin[k + 1]);
+        for (size_t i = c->begin[k]; i < c->begin[k + 1]; i++)
+            out->cost += c->t->weight[c->order[i]]
+                         * c->t->time[c->order[i] * c->t->n_values + c->value[k]];
     }
+    out->n = c->n;
 }
 
 int dt_cells_find (const struct dt_cell_times *t, double gain, struct dt_cells *ret)
 {
     struct dt_cells out = { 0 };
     struct cells c = { 0 };
-    size_t m;
 
     if (init (&c, t) < 0) {
         done (&c);
         return -ENOMEM;
     }
     solve (&c);
-    m = how_many (&c, gain);
-    if (m < DT_CELLS_MAX)
-        take (&c, m, gain, &out);
+    cut (&c);
+    merge (&c, gain);
+    tell (&c, &out);
     done (&c);
     *ret = out;
     return 0;

@@ -8,7 +8,7 @@
 
 #include "base/err.h"
 
-#define DT_CELLS_MAX 4 /* of one table: more thresholds than that follow noise */
+#define DT_CELLS_MAX 8 /* of one table */
 
 /* What each value takes on each call. */
 struct dt_cell_times {
@@ -16,6 +16,7 @@ struct dt_cell_times {
     const double *weight;    /* [n_calls]                                            */
     const double *time;      /* [n_calls * n_values]; INFINITY: no kernel            */
     const int64_t *quantity; /* [n_calls]                                            */
+    double noise;            /* relative standard error of one time; 0: none         */
 };
 struct dt_cells {
     size_t n;                   /* 0: no value has a kernel on all calls of some range */
@@ -24,10 +25,11 @@ struct dt_cells {
     double cost;                /* sum of weight * time over all calls               */
 };
 
-/* Cut the calls, in order of the quantity, into the cells that cost least.  A further
- * cell must save `gain` of the whole; a cell whose best value saves less than `gain` of
- * it over its neighbour's before it takes that one, and equal neighbours are one cell.
- * Between two cells the bound is in the middle of the quantities seen.  -ENOMEM */
+/* Cut the calls, in order of the quantity, into cells, each with the value that is fastest
+ * in it: each call counts by how much slower than its best value it is, so that short
+ * calls have cells as long ones do.  A cell whose value saves less than `gain` of its time,
+ * or less than noise may, over a neighbour's takes that one, and equal neighbours are one
+ * cell.  Between two cells the bound is in the middle of the quantities seen.  -ENOMEM */
 int dt_cells_find (const struct dt_cell_times *t, double gain, struct dt_cells *ret);
 
 #endif

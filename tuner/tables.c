@@ -16,6 +16,7 @@
 #define ROUNDS 5            /* of each value on each call; the median counts */
 #define MINIMUM_EFFECT 0.01
 #define BUDGET_S 10.0
+#define NOISE 0.05          /* of one time, if too few rounds say what it is */
 
 struct tables {
     const struct dt_tune_hooks *hooks;
@@ -102,6 +103,8 @@ struct field {
     uint8_t *none;         /* likewise: no kernel                        */
     double *all;           /* [calls.n * n_values * ROUNDS]              */
     double *time;          /* [calls.n * n_values] medians               */
+    double noise;          /* their relative standard error              */
+    double *spread;        /* [calls.n * n_values] scratch               */
     size_t *order;         /* [n_values] scratch                         */
 };
 
@@ -111,6 +114,7 @@ static void field_done (struct field *f)
     dt_free (f->none);
     dt_free (f->all);
     dt_free (f->time);
+    dt_free (f->spread);
     dt_free (f->order);
 }
 
@@ -132,8 +136,9 @@ static int field_init (struct tables *t, struct field *f, struct dt_err *reterr)
     f->none = dt_calloc (n, 1);
     f->all = dt_calloc (n, ROUNDS * sizeof *f->all);
     f->time = dt_calloc (n, sizeof *f->time);
+    f->spread = dt_calloc (n, sizeof *f->spread);
     f->order = dt_calloc (f->n_values, sizeof *f->order);
-    if (!f->launch || !f->none || !f->all || !f->time || !f->order)
+    if (!f->launch || !f->none || !f->all || !f->time || !f->spread || !f->order)
         return dt_err_nomem (reterr);
     for (size_t i = 0; i < n; i++) {
         struct dt_tune_call c = call_of (t, f, i / f->n_values, i % f->n_values);
@@ -207,6 +212,23 @@ static int ascending (const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+/* What a median of the rounds is worth: from the middle half of each, the median over all.
+ * Three quarters and one quarter of five normal times lie a deviation apart, and the
+ * deviation of their median is 0.54 of that. */
+static void judge_noise (struct tables *t, struct field *f, size_t rounds)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < t->calls.n * f->n_values; i++) {
+        const double *all = f->all + i * ROUNDS;
+
+        if (all[0] > 0)
+            f->spread[n++] = 0.54 * (all[rounds - 1 - rounds / 4] - all[rounds / 4]) / all[rounds / 2];
+    }
+    qsort (f->spread, n, sizeof *f->spread, ascending);
+    f->noise = rounds >= ROUNDS && n > 0 ? f->spread[n / 2] : NOISE;
+}
+
 static void take_medians (struct tables *t, struct field *f, size_t rounds)
 {
     for (size_t i = 0; i < t->calls.n * f->n_values; i++) {
@@ -239,6 +261,7 @@ static int time_all (struct tables *t, struct field *f, struct dt_err *reterr)
                 return r;
     }
     take_medians (t, f, round);
+    judge_noise (t, f, round);
     return 0;
 }
 
@@ -261,7 +284,7 @@ static int best_quantity (struct tables *t, const struct field *f, const double 
                           int64_t *column, struct dt_cells *ret, size_t *ret_q,
                           struct dt_err *reterr)
 {
-    struct dt_cell_times times = { t->calls.n, f->n_values, weight, f->time, column };
+    struct dt_cell_times times = { t->calls.n, f->n_values, weight, f->time, column, f->noise };
 
     ret->n = 0;
     for (size_t q = 0; q < t->schema->n_quantities; q++) {
@@ -305,6 +328,17 @@ static int add_table (struct tables *t, const struct field *f, const struct dt_c
     return 0;
 }
 
+/* Forget what was found for the field. */
+static void drop_table (struct tables *t, const char *field)
+{
+    size_t n = 0;
+
+    for (size_t k = 0; k < t->n; k++)
+        if (strcmp (t->table[k].field, field) != 0)
+            t->table[n++] = t->table[k];
+    t->n = n;
+}
+
 static int find_table (struct tables *t, const struct dt_tune_free *free, struct dt_err *reterr)
 {
     struct field f = { .free = free, .n_values = free->n_values + 1 };
@@ -314,18 +348,46 @@ static int find_table (struct tables *t, const struct dt_tune_free *free, struct
     size_t q = 0;
     int r;
 
+    drop_table (t, free->field);
     if (!weight || !column)
         r = dt_err_nomem (reterr);
     else if ((r = field_init (t, &f, reterr)) == 0 && (r = time_all (t, &f, reterr)) == 0) {
         weigh (t, &f, weight);
         if ((r = best_quantity (t, &f, weight, column, &cells, &q, reterr)) == 0 && cells.n
-            && cells.cost < (double)t->calls.n_traces * (1 - minimum_effect (t)))
+            && cells.cost < (double)t->calls.n_traces)
             r = add_table (t, &f, &cells, q, reterr);
     }
     field_done (&f);
     dt_free (weight);
     dt_free (column);
     return r;
+}
+
+static int has_others (const struct tables *t, const char *field)
+{
+    for (size_t k = 0; k < t->n; k++)
+        if (strcmp (t->table[k].field, field) != 0)
+            return 1;
+    return 0;
+}
+
+/* Each field with the tables of those before it; then once more with all others', while
+ * there is time. */
+static int find_all (struct tables *t, const struct dt_tune_free *field, size_t n_fields,
+                     struct dt_err *reterr)
+{
+    int r;
+
+    for (size_t pass = 0; pass < 2; pass++)
+        for (size_t i = 0; i < n_fields; i++) {
+            double spent = (double)(dt_time_mono_ns () - t->start_ns) / 1e9;
+
+            if (pass > 0 && (!has_others (t, field[i].field) || spent > budget_s (t) / 2))
+                continue;
+            if ((r = find_table (t, &field[i], reterr)) < 0)
+                return r;
+        }
+    return 0;
 }
 
 /* --- the tables together ----------------------------------------------------- */
@@ -468,9 +530,8 @@ int dt_tables_find (const struct dt_solution *s, size_t assignment,
 
     if ((r = init (&t, assignment, s, trace, n_traces, n_fields, reterr)) < 0)
         goto fail;
-    for (size_t i = 0; i < n_fields; i++)
-        if ((r = find_table (&t, &field[i], reterr)) < 0)
-            goto fail;
+    if ((r = find_all (&t, field, n_fields, reterr)) < 0)
+        goto fail;
     if (t.n > 0 && (r = check_traces (&t, trace, n_traces, assignment, reterr)) > 0)
         r = race_tables (&t, &out, reterr);
     if (r < 0)

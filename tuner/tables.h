@@ -2,7 +2,8 @@
  * Uses: tuner/tune.h, selir/vm.h.  Used by: detentd.
  *
  * For each free field every value of the backend is timed on the sampled calls, with all
- * other parameters as the selector and the tables so far give them.  Of the quantities of
+ * other parameters as the selector and the tables so far give them; if there are several
+ * fields, once more with all others' tables.  Of the quantities of
  * a call the one whose ranges save most is taken (tuner/cells.h).  The tables are kept if
  * they beat the program's own values by the minimum effect, in a race and again in a
  * fresh process: free values cannot change bits, so nothing else is at stake. */
