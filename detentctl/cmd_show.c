@@ -40,6 +40,22 @@ static void print_sites (const Detent__ShowReply *s)
     dt_buf_done (&b);
 }
 
+static void print_tables (const Detent__ShowReply *s)
+{
+    static const struct dt_column columns[] = { { "FAMILY", DT_LEFT }, { "SITE", DT_LEFT },
+                                                { "FIELD AND VALUES", DT_WRAP }, { 0 } };
+    struct dt_sheet *t = dt_sheet_new (columns);
+
+    for (size_t i = 0; i < s->n_site; i++)
+        for (size_t k = 0; k < s->site[i]->n_table; k++) {
+            dt_sheet_row (t);
+            dt_sheet_cell (t, "%s", s->site[i]->family);
+            dt_sheet_cell (t, "%s", s->site[i]->site);
+            dt_sheet_cell (t, "%s", s->site[i]->table[k]);
+        }
+    dt_sheet_print (t, "Free tables");
+}
+
 /* What the bits digest covers of each site beside its pins and knobs. */
 static void print_facts (const Detent__ShowReply *s)
 {
@@ -83,6 +99,7 @@ static void print_text (const Detent__ShowReply *s)
         printf ("%-11s %s (not committed)\n%-11s %s\n", "tuple", dt_hex (s->tuple), "bits",
                 dt_hex (s->bits));
     print_sites (s);
+    print_tables (s);
     print_facts (s);
     print_environment (s);
 }
@@ -95,7 +112,7 @@ static void print_json (const Detent__ShowReply *s)
 
     for (size_t i = 0; i < s->n_site; i++) {
         const Detent__TupleSite *k = s->site[i];
-        json_t *site = dt_json_object ();
+        json_t *site = dt_json_object (), *tables = dt_json_array ();
 
         dt_json_set (site, "facts", dt_json_values (k->fact, k->n_fact));
         dt_json_set (site, "family", dt_json_text (k->family));
@@ -105,6 +122,9 @@ static void print_json (const Detent__ShowReply *s)
         dt_json_set (site, "program", k->has_program ? dt_json_hex (k->program) : json_null ());
         dt_json_set (site, "site", dt_json_text (k->site));
         dt_json_set (site, "stock", dt_json_hex (k->stock));
+        for (size_t j = 0; j < k->n_table; j++)
+            dt_json_append (tables, dt_json_text (k->table[j]));
+        dt_json_set (site, "tables", tables);
         dt_json_append (sites, site);
     }
     dt_json_set (o, "bits", dt_json_hex (s->bits));

@@ -92,8 +92,9 @@ static void print_notes (const Detent__JobReply *j)
         for (size_t k = 0; k < s->n_table; k++)
             note ("free table: %s/%s: %s", s->family, s->site, s->table[k]);
         if (s->n_table)
-            note ("%s/%s: with free tables %.3f (%.3f-%.3f)", s->family, s->site, s->table_ratio,
-                  s->table_lo, s->table_hi);
+            note ("%s/%s: with free tables %.3f (%.3f-%.3f), by %" PRIu64 " measurements",
+                  s->family, s->site, s->table_ratio, s->table_lo, s->table_hi,
+                  s->table_measurements);
     }
 }
 
@@ -213,6 +214,7 @@ static json_t *site_json (const Detent__SiteResult *s)
         dt_json_append (tables, dt_json_text (s->table[i]));
     dt_json_set (o, "table_hi", s->n_table ? dt_json_real (s->table_hi) : json_null ());
     dt_json_set (o, "table_lo", s->n_table ? dt_json_real (s->table_lo) : json_null ());
+    dt_json_set (o, "table_measurements", dt_json_u64 (s->table_measurements));
     dt_json_set (o, "table_ratio", s->n_table ? dt_json_real (s->table_ratio) : json_null ());
     dt_json_set (o, "tables", tables);
     dt_json_set (o, "tie", json_boolean (s->tie));

@@ -113,6 +113,8 @@ static char *table_text (struct dt_arena *a, const struct dt_vm_table *t)
 
 static int free_tables (struct dt_arena *a, const struct dt_tables_result *t, Detent__SiteResult *r)
 {
+    r->has_table_measurements = 1;
+    r->table_measurements = t->n_measurements;
     if (t->n == 0)
         return 0;
     if (!(r->table = dt_arena_array (a, t->n, sizeof *r->table)))

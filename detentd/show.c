@@ -118,11 +118,89 @@ static int one_site (struct dt_ask *a, struct dt_canon_value site, struct dt_can
     return 0;
 }
 
-/* Both lists are ordered by (family, site). */
-static int sites (struct dt_ask *a, struct dt_canon_value bits, struct dt_canon_value selectors,
-                  Detent__ShowReply *reply)
+/* "bytes 0-65536: 8" */
+static int cell_text (struct dt_canon_value cell, struct dt_buf *b)
 {
-    struct dt_canon_value list = dt_canon_get (bits, "sites"), site, selector;
+    struct dt_canon_value range;
+    struct dt_canon_iter i = { 0 };
+    int64_t value, lo, hi;
+    const uint8_t *name;
+    size_t n;
+
+    while (dt_canon_next (dt_canon_get (cell, "when"), &i, NULL, NULL, &range)) {
+        if (dt_canon_as_bytes (dt_canon_get (range, "quantity"), &name, &n) < 0
+            || dt_canon_as_int (dt_canon_get (range, "lo"), &lo) < 0
+            || dt_canon_as_int (dt_canon_get (range, "hi"), &hi) < 0)
+            return -DT_ECORRUPT;
+        dt_buf_printf (b, "%.*s %lld-", (int)n, (const char *)name, (long long)lo);
+        if (hi < INT64_MAX)
+            dt_buf_printf (b, "%lld", (long long)hi);
+        dt_buf_printf (b, ": ");
+    }
+    if (dt_canon_as_int (dt_canon_get (cell, "value"), &value) < 0)
+        return -DT_ECORRUPT;
+    dt_buf_printf (b, "%lld", (long long)value);
+    return 0;
+}
+
+static int table_text (struct dt_ask *a, struct dt_canon_value table, char **ret)
+{
+    struct dt_canon_iter i = { 0 };
+    struct dt_canon_value cell;
+    struct dt_buf b = { 0 };
+    const uint8_t *field;
+    const char *between = "";
+    size_t n;
+    int r;
+
+    if ((r = dt_canon_as_bytes (dt_canon_get (table, "field"), &field, &n)) < 0)
+        return r;
+    dt_buf_printf (&b, "%.*s: ", (int)n, (const char *)field);
+    while (dt_canon_next (dt_canon_get (table, "cells"), &i, NULL, NULL, &cell)) {
+        dt_buf_printf (&b, "%s", between);
+        if ((r = cell_text (cell, &b)) < 0)
+            goto fail;
+        between = "; ";
+    }
+    *ret = b.failed ? NULL : dt_arena_strn (&a->arena, (const char *)b.data, b.len);
+    r = *ret ? 0 : -ENOMEM;
+fail:
+    dt_buf_done (&b);
+    return r;
+}
+
+static int is_text (struct dt_canon_value v, const char *text)
+{
+    const uint8_t *p;
+    size_t n;
+
+    return dt_canon_as_bytes (v, &p, &n) == 0 && n == strlen (text) && memcmp (p, text, n) == 0;
+}
+
+/* The site's of all free tables. */
+static int tables (struct dt_ask *a, struct dt_canon_value list, Detent__TupleSite *s)
+{
+    struct dt_canon_iter i = { 0 };
+    struct dt_canon_value table;
+    void **items = NULL;
+    char *text;
+    int r;
+
+    while (dt_canon_next (list, &i, NULL, NULL, &table))
+        if (is_text (dt_canon_get (table, "family"), s->family)
+            && is_text (dt_canon_get (table, "site"), s->site)
+            && ((r = table_text (a, table, &text)) < 0
+                || (r = dt_ask_push (a, &items, &s->n_table, text)) < 0))
+            return r;
+    s->table = (char **)items;
+    return 0;
+}
+
+/* Both lists are ordered by (family, site). */
+static int sites (struct dt_ask *a, struct dt_canon_value tuple, Detent__ShowReply *reply)
+{
+    struct dt_canon_value list = dt_canon_get (dt_canon_get (tuple, "bits"), "sites");
+    struct dt_canon_value selectors = dt_canon_get (tuple, "selectors"), site, selector;
     struct dt_canon_iter i = { 0 }, k = { 0 };
     void **items = NULL;
     size_t n = 0;
@@ -136,6 +214,7 @@ static int sites (struct dt_ask *a, struct dt_canon_value bits, struct dt_canon_
         if (!dt_canon_next (selectors, &k, NULL, NULL, &selector))
             return -DT_ECORRUPT;
         if ((r = one_site (a, site, selector, s)) < 0
+            || (r = tables (a, dt_canon_get (tuple, "tables"), s)) < 0
             || (r = dt_ask_push (a, &items, &n, s)) < 0)
             return r;
     }
@@ -166,7 +245,7 @@ int dt_show_tuple (struct dt_ask *a, struct dt_store *s, const struct dt_digest 
     reply->tuple = dt_ask_digest (a, digest);
     reply->bits = dt_ask_digest (a, &bits_digest);
     if ((r = environment (a, bits, reply)) < 0
-        || (r = sites (a, bits, dt_canon_get (v, "selectors"), reply)) < 0
+        || (r = sites (a, v, reply)) < 0
         || (r = reply->tuple.data && reply->bits.data ? 0 : -ENOMEM) < 0) {
         r = r == -ENOMEM ? dt_err_nomem (reterr)
                          : dt_err_set (reterr, r, "tuple %s is damaged",
