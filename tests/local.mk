@@ -457,12 +457,24 @@ EXTRA_DIST += tests/legality_programs.py tests/legality_make.py
 dist_check_SCRIPTS += tests/session-certify.sh
 TESTS += tests/session-certify.sh
 # kernels/allreduce/cuda: on GPUs alone
-EXTRA_DIST += tests/gpu/ranks.c
+EXTRA_DIST += tests/gpu/ranks.c tests/gpu/committed.c tests/gpu/records.c \
+	tests/gpu/caches.c
 if HAVE_CUDA
 check_PROGRAMS += tests/gpu/ranks
 tests_gpu_ranks_SOURCES = tests/gpu/ranks.c
 tests_gpu_ranks_CFLAGS = $(cuda_cflags)
 tests_gpu_ranks_LDADD = libdtcuda.la $(cuda_libs) -lm
+check_PROGRAMS += tests/gpu/committed
+tests_gpu_committed_SOURCES = tests/gpu/committed.c
+tests_gpu_committed_LDADD = libdetent.la
+check_PROGRAMS += tests/gpu/records
+tests_gpu_records_SOURCES = tests/gpu/records.c
+tests_gpu_records_CFLAGS = $(cuda_cflags)
+tests_gpu_records_LDADD = libdtcuda.la $(cuda_libs)
+check_PROGRAMS += tests/gpu/caches
+tests_gpu_caches_SOURCES = tests/gpu/caches.c
+tests_gpu_caches_CFLAGS = $(cuda_cflags)
+tests_gpu_caches_LDADD = libdtcuda.la $(cuda_libs)
 endif
 
 # Devices that are lost, shared, or leased to another detentd.

@@ -120,7 +120,7 @@ static struct ar_args args_of (const struct ar_group *g, const struct ar_shape *
     size_t i;
 
 #ifdef DT_PLANT
-    a.plant = ar_plant;
+    a.plant = ar_plant_only < 0 || ar_plant_only == (int)s->algorithm ? ar_plant : AR_PLANT_NONE;
 #endif
     if (g->ranks > 1) {
         memcpy (a.bank, g->bank, sizeof a.bank);

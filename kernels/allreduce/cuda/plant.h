@@ -19,6 +19,11 @@ extern
     "C"
 #endif
     enum ar_plant ar_plant; /* from the environment, when loaded */
+extern
+#ifdef __cplusplus
+    "C"
+#endif
+    int ar_plant_only; /* the algorithm that alone has the fault; -1: all */
 #define AR_PLANTED(a, fault) ((a).plant == AR_PLANT_##fault)
 #else
 #define AR_PLANTED(a, fault) 0
