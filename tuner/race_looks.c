@@ -5,6 +5,8 @@
 
 #define STOP_TAIL 0.025   /* when no other is likely better than a winner by the effect:
                              what is at stake is time, not a false winner            */
+#define NEAR 4            /* of many arms, likely better by a part of the effect: several
+                             are so near to each other                               */
 #define FLOOR 1e-3        /* least half-width: clocks tick, noise has a long memory */
 
 /* The paired log-ratio of arm a to arm b over this stage's rounds. */
@@ -122,9 +124,9 @@ static double strict_half (const struct dt_stats *one, double tail)
 /* One look at the finalists.  1: settled.  The choice so far goes to the result. */
 int dt_race_settle (struct dt_racing *s, double tail)
 {
-    double effect = log1p (s->race->minimum_effect);
+    int many = s->race->n_arms > DT_RACE_MANY, open = 0;
+    double effect = log1p (s->race->minimum_effect), better = many ? effect / NEAR : effect;
     size_t best = s->race->incumbent;
-    int open = 0;
 
     dt_race_best (s);
     s->result.tie = 1;
@@ -154,8 +156,8 @@ int dt_race_settle (struct dt_racing *s, double tail)
             struct dt_stats one = dt_race_compare (s, a, best);
             double loose = dt_race_half (one.error * dt_stats_t (STOP_TAIL, one.df));
 
-            open |= one.mean - loose < -effect; /* may well beat the best yet */
-            if (one.mean - strict_half (&one, tail) > 0 && a != s->race->incumbent)
+            open |= one.mean - loose < -better; /* may well beat the best yet */
+            if (one.mean - (many ? loose : strict_half (&one, tail)) > 0 && a != s->race->incumbent)
                 s->in[a] = 0;        /* never will */
         }
     return !open;

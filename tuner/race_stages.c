@@ -12,6 +12,7 @@
 #define HEAVY_SHARE 0.5   /* of the incumbent's cost that the heavy calls make up   */
 #define HEAVY_ROUNDS 5    /* at most; looks come at 3, 4 and 5                      */
 #define MANY_ROUNDS 7     /* as DT_RACE_FIELD_ROUNDS, where many arms were thinned   */
+#define MANY_FINAL 30     /* rounds, after which a winner of many is one              */
 #define FIELD_BUDGET 0.6  /* of the time, for all stages before the final one       */
 #define CONFIRM_ROUNDS 12
 #define CONFIRM_TAIL 0.05 /* one-sided                                               */
@@ -51,14 +52,14 @@ static void drop_far (struct dt_racing *s, size_t n_calls)
             s->in[a] = 0;
 }
 
-/* After one screening round only half of the arms go on: those that are fast on all calls
+/* After one screening round only a third of the arms go on: those that are fast on all calls
  * but their slowest, which may have been jolted. */
-static void halve (struct dt_racing *s)
+static void thin (struct dt_racing *s)
 {
     for (size_t a = 0; a < s->race->n_arms; a++)
         if (s->in[a])
             s->mean[a] = s->sum[a] - s->most[a];
-    dt_race_keep (s, s->race->n_arms / 2);
+    dt_race_keep (s, s->race->n_arms / 3);
     for (size_t a = 0; a < s->race->n_arms; a++)
         if (!isnan (s->mean[a]))
             s->mean[a] = s->log[a * s->room];
@@ -76,7 +77,7 @@ static int screen_stage (struct dt_racing *s, struct dt_err *reterr)
             return r;
         drop_far (s, n_calls);
         if (s->n == 1 && n_calls > 2)
-            halve (s);
+            thin (s);
     }
     dt_race_note_means (s);
     dt_race_keep (s, keep > SCREEN_LEAST ? keep : SCREEN_LEAST);
@@ -122,7 +123,6 @@ static int final_stage (struct dt_racing *s, struct dt_err *reterr)
 {
     size_t n = dt_race_count (s), pairs = n * (n - 1) / 2 + 1, looks = 0; /* 1: against itself */
     size_t max_rounds = s->race->max_rounds ? s->race->max_rounds : DT_RACE_FINAL_ROUNDS;
-    /* Of many, a winner has as many rounds as if all were timed. */
     int many = s->race->n_arms > DT_RACE_MANY;
     double tail = 0;
     int r = 1, settled = 0;
@@ -139,7 +139,7 @@ static int final_stage (struct dt_racing *s, struct dt_err *reterr)
             continue;
         tail = dt_stats_spend (DT_RACE_ALPHA / 2, ++looks) / 2 / (double)pairs;
         settled = dt_race_settle (s, tail)
-                  || (many && s->n >= DT_RACE_FIELD_ROUNDS && !s->result.tie);
+                  || (many && s->n >= MANY_FINAL && !s->result.tie);
     }
     if (looks)
         return dt_race_check_self (s, tail, reterr);
