@@ -478,5 +478,12 @@ tests_gpu_caches_LDADD = libdtcuda.la $(cuda_libs)
 endif
 
 # Devices that are lost, shared, or leased to another detentd.
+if HAVE_CHECK
+check_PROGRAMS += tests/test_conditions
+tests_test_conditions_SOURCES = tests/test_conditions.c
+tests_test_conditions_CFLAGS = $(daemon_test_cflags)
+tests_test_conditions_LDADD = libdtdaemon.la $(CHECK_LIBS)
+TESTS += tests/test_conditions
+endif
 dist_check_SCRIPTS += tests/held.sh tests/lease.sh
 TESTS += tests/held.sh tests/lease.sh
