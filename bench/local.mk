@@ -22,10 +22,11 @@ bench_selir_LDADD = libdtselir.la
 # solver
 if HAVE_CHECK
 noinst_PROGRAMS += bench/solver
-bench_solver_SOURCES = bench/solver.c bench/solver_select.c bench/solver_select.h \
+bench_solver_SOURCES = bench/solver.c bench/solver_hit.c bench/solver_hit.h \
+    bench/solver_select.c bench/solver_select.h \
     bench/sources.c bench/sources.h $(detent_rig)
-bench_solver_CFLAGS = $(detent_rig_cflags)
-bench_solver_LDADD = libdtsolver.la libdttrace.la $(detent_rig_libs)
+bench_solver_CFLAGS = $(detent_rig_cflags) $(SQLITE_CFLAGS)
+bench_solver_LDADD = libdtdaemon.la libdtsolver.la libdttrace.la $(detent_rig_libs)
 endif
 EXTRA_DIST += bench/solver.py
 

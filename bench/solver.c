@@ -1,5 +1,5 @@
-/* bench/solver.c - times of a deployment's attention: cold solve and its memory, hit,
- * repin, codec and proof; then selections through libdetent (solver_select.c), and
+/* bench/solver.c - times of a deployment's attention: cold solve and its memory, repin,
+ * codec and proof; a hit (solver_hit.c); then selections through libdetent (solver_select.c), and
  * CPython running the same program.
  * usage: bench/solver TOP [ROUNDS [DEPLOYMENT FOLDER]...]
  *   TOP: the source tree.  Without DEPLOYMENT (a name in deployments/) and FOLDER (in
@@ -15,6 +15,7 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/time.h"
+#include "bench/solver_hit.h"
 #include "bench/solver_select.h"
 #include "bench/sources.h"
 #include "solver/check.h"
@@ -26,7 +27,6 @@ struct bench {
     struct dt_solution *s;
     struct dt_canon encoded;
     struct dt_buf selector;
-    struct dt_digest stored; /* of what is encoded */
     size_t legal; /* an assignment */
 };
 
@@ -69,22 +69,6 @@ static void decode (struct bench *b)
         || dt_solution_decode (v, &s, &err) < 0)
         bench_die (err.text);
     dt_solution_free (s);
-}
-
-/* What a request that was solved before costs: its key, the stored bytes' digest, and
- * the solution. */
-static void hit (struct bench *b)
-{
-    static const struct dt_site_options options;
-    struct dt_digest key, is;
-    struct dt_err err = { "" };
-
-    if (dt_site_key (b->files.d, 0, b->files.source, b->files.n_sources, &options, &key, &err) < 0)
-        bench_die (err.text);
-    is = dt_digest_of ("solution", b->encoded.buf.data, b->encoded.buf.len);
-    if (!dt_digest_equal (&is, &b->stored))
-        exit (EXIT_FAILURE);
-    decode (b);
 }
 
 static void check (struct bench *b)
@@ -169,8 +153,6 @@ static void measure_solver (struct bench *b, size_t rounds)
     for (b->legal = 0; b->s->verdict[b->legal] == DT_ILLEGAL;)
         b->legal++; /* a solution has one */
     measure (b, "encode", encode, rounds);
-    b->stored = dt_digest_of ("solution", b->encoded.buf.data, b->encoded.buf.len);
-    measure (b, "hit", hit, rounds);
     measure (b, "decode", decode, rounds);
     measure (b, "repin", repin, rounds);
     measure (b, "check", check, rounds);
@@ -196,6 +178,7 @@ static void bench (const char *top, size_t rounds, const char *deployment, const
     printf ("\n%s, %s\n", deployment, b.files.d->site[0].program);
     dt_canon_init (&b.encoded);
     measure_solver (&b, rounds);
+    bench_hit (&b.files, path[0], 10 * rounds);
     bench_select (top, folder, &b.files.d->site[0], &b.selector, &b.s->stock, &log);
     dt_canon_done (&b.encoded);
     dt_buf_done (&b.selector);

@@ -56,7 +56,7 @@ static int answer (struct dt_ask *a, struct dt_store *s, struct dt_solving *v,
     struct dt_site_options options = { .strict = rq->has_strict && rq->strict,
                                        .no_free = rq->has_no_free && rq->no_free,
                                        .n_threads = 2 /* beside the daemon's other jobs */,
-                                       .input = dt_schema_check_input };
+                                       .text = v->text, .input = dt_schema_check_input };
     struct dt_solved_site *site = &v->site[i];
     uint64_t start;
     int r;
@@ -144,12 +144,12 @@ static int describe (struct dt_arena *arena, const struct dt_solving *v,
         const struct dt_solved_site *site = &v->site[i];
 
         detent__site_solution__init (list[i] = &m[i]);
-        m[i].family = (char *)site->solution->family;
-        m[i].site = (char *)site->solution->site;
+        m[i].family = (char *)v->deployment->site[i].family;
+        m[i].site = (char *)v->deployment->site[i].site;
         m[i].key = (ProtobufCBinaryData){ DT_DIGEST_BYTES, (uint8_t *)site->standing.key.bytes };
         m[i].question = (ProtobufCBinaryData){ DT_DIGEST_BYTES, (uint8_t *)site->key.bytes };
         m[i].certified = site->standing.certified;
-        m[i].n_certified = site->solution->n_points;
+        m[i].n_certified = site->standing.n_points;
         m[i].unjudged = (char *)site->standing.unjudged;
         m[i].cached = is_hit (site);
         m[i].solve_us = site->solve_us;

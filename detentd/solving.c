@@ -95,6 +95,10 @@ int dt_solving_take (struct dt_solving *v, const Detent__Deployment *m, struct d
     v->n_file = m->file->data.len;
     if ((r = check_sources (v, reterr)) < 0)
         return r;
+    if (!(v->text = dt_arena_array (&v->arena, v->n_sources, sizeof *v->text)))
+        return dt_err_nomem (reterr);
+    for (size_t i = 0; i < v->n_sources; i++)
+        v->text[i] = dt_solve_text (&v->source[i]);
     return parse (v, m->file->name, reterr);
 }
 
@@ -147,19 +151,28 @@ static int note_site (void *ctx, const struct dt_site_row *row)
 
 int dt_solving_stored (struct dt_solved_site *site, struct dt_store *s, struct dt_err *reterr)
 {
-    struct dt_canon_value value;
     struct dt_buf b = { 0 };
     int r;
 
-    if ((r = dt_store_solution_get (s, &site->key, &b, &site->solve_us, reterr)) < 0
-        || (r = dt_canon_check (b.data, b.len, &value, reterr)) < 0
-        || (r = dt_solution_decode (value, &site->solution, reterr)) < 0) {
+    if ((r = dt_store_solution_get (s, &site->key, &b, &site->solve_us, reterr)) < 0) {
         dt_buf_done (&b);
         return r;
     }
     site->data = b; /* moved */
     site->cached = 1;
     return 0;
+}
+
+int dt_solving_decode (struct dt_solved_site *site, struct dt_err *reterr)
+{
+    struct dt_canon_value value;
+    int r;
+
+    if (site->solution)
+        return 0;
+    if ((r = dt_canon_check (site->data.data, site->data.len, &value, reterr)) < 0)
+        return r;
+    return dt_solution_decode (value, &site->solution, reterr);
 }
 
 /* Everything in one read: a solve of the same deployment may come in between. */
@@ -184,7 +197,8 @@ static int load (struct dt_store *s, void *ctx, struct dt_err *reterr)
         || (r = dt_store_sites (s, l->name, note_site, l, reterr)) < 0)
         return r;
     for (size_t i = 0; i < v->deployment->n_sites; i++)
-        if ((r = dt_solving_stored (&v->site[i], s, reterr)) < 0)
+        if ((r = dt_solving_stored (&v->site[i], s, reterr)) < 0
+            || (r = dt_solving_decode (&v->site[i], reterr)) < 0)
             return dt_err_prefix (reterr, r, "deployment '%s' must be solved again", l->name);
     return 0;
 }
@@ -211,9 +225,7 @@ static int compare_source (void *ctx, const struct dt_source_row *row)
 
     for (size_t i = 0; i < v->n_sources; i++)
         if (strcmp (v->source[i].name, row->name) == 0) {
-            struct dt_digest is = dt_digest_of ("source", v->source[i].text, v->source[i].len);
-
-            c->n_sources += dt_digest_equal (&is, &row->digest) != 0;
+            c->n_sources += dt_digest_equal (&v->text[i], &row->digest) != 0;
             return 0;
         }
     c->n_sources = SIZE_MAX / 2; /* one that is not here */

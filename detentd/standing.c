@@ -138,29 +138,30 @@ static int encode (struct dt_solved_site *site, struct dt_err *reterr)
     return dt_err_nomem (reterr); /* it is far from too long */
 }
 
+/* Of a solution whose number of points need not be known: the key says that it is this
+ * one's. */
 static int decode (struct dt_solving *v, struct dt_solved_site *site, const struct dt_buf *b,
                    struct dt_err *reterr)
 {
-    size_t n = site->solution->n_points;
-    uint64_t *certified = dt_arena_array (&v->arena, n, sizeof *certified);
     struct dt_canon_iter it = { 0 };
     struct dt_canon_value list, item;
+    uint64_t *certified;
     int64_t count;
-    size_t i = 0;
+    size_t n, i = 0;
     int r;
 
-    if (!certified)
-        return dt_err_nomem (reterr);
     if ((r = dt_canon_check (b->data, b->len, &list, reterr)) < 0)
         return r;
-    while (dt_canon_next (list, &it, NULL, NULL, &item)) {
-        if (i == n || dt_canon_as_int (item, &count) < 0 || count < 0)
-            break;
+    n = dt_canon_count (list);
+    if (!(certified = dt_arena_array (&v->arena, n, sizeof *certified)))
+        return dt_err_nomem (reterr);
+    while (dt_canon_tag (list) == 'l' && dt_canon_next (list, &it, NULL, NULL, &item)
+           && dt_canon_as_int (item, &count) == 0 && count >= 0)
         certified[i++] = (uint64_t)count;
-    }
-    if (dt_canon_tag (list) != 'l' || dt_canon_count (list) != n || i != n)
-        return dt_err_set (reterr, -DT_ECORRUPT, "a standing that is not of its solution");
+    if (dt_canon_tag (list) != 'l' || i != n)
+        return dt_err_set (reterr, -DT_ECORRUPT, "a standing that is no list of counts");
     site->standing.certified = certified;
+    site->standing.n_points = n;
     return 0;
 }
 
@@ -194,6 +195,9 @@ static int find (struct dt_store *s, void *ctx, struct dt_err *reterr)
         return dt_err_nomem (reterr);
     if (r != -DT_ENOTFOUND)
         dt_err_set (f->warning, r, "certificates are counted again: %s", err.text);
+    if ((r = dt_solving_decode (site, reterr)) < 0)
+        return r;
+    site->standing.n_points = site->solution->n_points;
     if ((r = dt_standing_count (s, &f->v->deployment->site[f->site], site->solution, f->who,
                                 &f->v->arena, &site->standing.certified, reterr)) < 0)
         return r;

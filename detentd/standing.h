@@ -24,7 +24,7 @@ int dt_standing_count (struct dt_store *s, const struct dt_site *site,
                        const struct dt_solution *solution, const Detent__WorkerIdentity *who,
                        struct dt_arena *a, uint64_t **ret_certified, struct dt_err *reterr);
 
-/* Of a site whose solution is there: the key, and the counts from the store, or counted
+/* Of a site whose solution, or its bytes, are there: the key, and the counts from the store, or counted
  * now (then `standing.data` is to be stored).  The store may not be in a transaction.
  * *warning says of a damaged entry. */
 int dt_standing_find (struct dt_solving *v, size_t site, struct dt_store *s,

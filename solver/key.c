@@ -13,10 +13,14 @@ static int by_fact (const void *a, const void *b)
                    (*(const struct dt_fact *const *)b)->name);
 }
 
-static int by_source (const void *a, const void *b)
+struct named_text {
+    const char *name;
+    struct dt_digest text;
+};
+
+static int by_name (const void *a, const void *b)
 {
-    return strcmp ((*(const struct dt_source *const *)a)->name,
-                   (*(const struct dt_source *const *)b)->name);
+    return strcmp (((const struct named_text *)a)->name, ((const struct named_text *)b)->name);
 }
 
 static int by_text (const void *a, const void *b)
@@ -81,27 +85,34 @@ static int put_facts (const struct dt_solve_key *k, struct dt_canon *c)
     return 0;
 }
 
+struct dt_digest dt_solve_text (const struct dt_source *source)
+{
+    return dt_digest_of ("source", source->text, source->len);
+}
+
 /* The program first, then the rest by name. */
 static int put_sources (const struct dt_solve_key *k, struct dt_canon *c)
 {
-    size_t i, rest = k->n_sources ? k->n_sources - 1 : 0;
-    const struct dt_source **source = sorted (k->source + (rest < k->n_sources), rest,
-                                              sizeof *k->source, by_source);
+    struct named_text *list = dt_calloc (k->n_sources, sizeof *list);
+    size_t i;
 
-    if (!source)
+    if (!list)
         return -ENOMEM;
+    for (i = 0; i < k->n_sources; i++)
+        list[i] = (struct named_text){ k->source[i].name,
+                                       k->text ? k->text[i] : dt_solve_text (&k->source[i]) };
+    if (k->n_sources > 2)
+        qsort (list + 1, k->n_sources - 1, sizeof *list, by_name);
     dt_canon_key (c, "sources");
     dt_canon_list (c);
     for (i = 0; i < k->n_sources; i++) {
-        const struct dt_source *x = i ? source[i - 1] : k->source;
-
         dt_canon_map (c);
-        dt_canon_kstr (c, "name", x->name);
-        dt_canon_kbytes (c, "text", x->text, x->len);
+        dt_canon_kstr (c, "name", list[i].name);
+        dt_canon_kbytes (c, "text", list[i].text.bytes, sizeof list[i].text.bytes);
         dt_canon_end (c);
     }
     dt_canon_end (c);
-    dt_free (source);
+    dt_free (list);
     return 0;
 }
 

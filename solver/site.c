@@ -113,25 +113,35 @@ int dt_site_check_graph (const struct dt_deployment *d, size_t site, const struc
     return r;
 }
 
-/* A copy of the sources with the site's program in front (dt_free). */
-static int program_first (const struct dt_site *site, const struct dt_source *source, size_t n,
-                          struct dt_source **ret, struct dt_err *reterr)
+/* A copy of the sources, and of their digests if they are known, with the site's program
+ * in front (dt_free both). */
+static int program_first (const struct dt_site *site, const struct dt_source *source,
+                          const struct dt_digest *text, size_t n, struct dt_source **ret,
+                          struct dt_digest **ret_text, struct dt_err *reterr)
 {
     struct dt_source *copy;
-    size_t i, first, k = 1;
+    struct dt_digest *digest = NULL;
+    size_t i, first;
 
     for (first = 0; first < n && strcmp (source[first].name, site->program) != 0; first++)
         ;
     if (first == n)
         return dt_err_set (reterr, -DT_ENOTFOUND, "site %s of family %s: no source named %s",
                            site->site, site->family, site->program);
-    if (!(copy = dt_calloc (n, sizeof *copy)))
+    copy = dt_calloc (n, sizeof *copy);
+    if (!copy || (text && !(digest = dt_calloc (n, sizeof *digest)))) {
+        dt_free (copy);
         return dt_err_nomem (reterr);
-    copy[0] = source[first];
-    for (i = 0; i < n; i++)
-        if (i != first)
-            copy[k++] = source[i];
+    }
+    for (i = 0; i < n; i++) {
+        size_t to = i == first ? 0 : i < first ? i + 1 : i;
+
+        copy[to] = source[i];
+        if (text)
+            digest[to] = text[i];
+    }
     *ret = copy;
+    *ret_text = digest;
     return 0;
 }
 
@@ -142,15 +152,17 @@ static int gather (const struct dt_deployment *d, size_t site, const struct dt_s
 {
     const struct dt_site *s = &d->site[site];
     struct dt_source *mine = NULL;
+    struct dt_digest *text = NULL;
     int r;
 
     memset (ret, 0, sizeof *ret);
     if ((options->family
          && (r = dt_family_digest (options->family, &ret->parameters, reterr)) < 0)
-        || (r = program_first (s, source, n, &mine, reterr)) < 0)
+        || (r = program_first (s, source, options->text, n, &mine, &text, reterr)) < 0)
         return r;
     ret->version = DT_SOLVER_VERSION;
     ret->source = mine;
+    ret->text = text;
     ret->n_sources = n;
     ret->fact = s->fact;
     ret->n_facts = s->n_facts;
@@ -160,6 +172,7 @@ static int gather (const struct dt_deployment *d, size_t site, const struct dt_s
     ret->options.claim = claims_of (d, s->family, &ret->options.n_claims);
     if (!ret->options.claim) {
         dt_free (mine);
+        dt_free (text);
         return dt_err_nomem (reterr);
     }
     return 0;
@@ -168,6 +181,7 @@ static int gather (const struct dt_deployment *d, size_t site, const struct dt_s
 static void gather_done (struct dt_solve_key *k)
 {
     dt_free ((void *)k->source);
+    dt_free ((void *)k->text);
     dt_free ((void *)k->options.claim);
 }
 

@@ -20,6 +20,8 @@ struct dt_site_options {
                                     of the key, and checked (dt_family_check_solve).
                                     NULL: no schema is known (no backend is there, or it
                                     has no such family); the key then says so         */
+    const struct dt_digest *text; /* [n_sources] dt_solve_text of each, so that a key need
+                                    not read them again; NULL: found here        */
     dt_site_input_f input;       /* NULL: any.  No part of the key: what is refused
                                     has no solution to keep                      */
 };

@@ -135,6 +135,7 @@ int dt_solution_decode (struct dt_canon_value v, struct dt_solution **ret,
 struct dt_solve_key {
     int64_t version; /* DT_SOLVER_VERSION */
     const struct dt_source *source;
+    const struct dt_digest *text; /* [n_sources] dt_solve_text of each, or NULL */
     size_t n_sources;
     const struct dt_fact *fact;
     size_t n_facts;
@@ -145,6 +146,7 @@ struct dt_solve_key {
 /* The digest of the question.  Solutions, measurements and plans go by it: certificates
  * are none of it, since a field that the program marks Free is free until a commit,
  * whatever is certified by then, and what was measured stays true. */
+struct dt_digest dt_solve_text (const struct dt_source *source); /* the digest of its bytes */
 int dt_solve_digest (const struct dt_solve_key *key, struct dt_digest *ret,
                      struct dt_err *reterr);
 /* The key of the JIT cache: of the question, and of the certificates in force, which say

@@ -316,6 +316,13 @@ def key(assignment, site):
     return tuple(assignment[n] for n in names)
 
 
+def is_arm(program, pin, needs):
+    """Bound in both arms, and of an Own input: then what is pinned is in one of the arms."""
+    lets = [s for s, _ in walk(program.statements) if isinstance(s, Let)]
+    of_own = {s.name for s in lets if "call.kv_length" in s.expr}
+    return sum(s.name == pin for s in lets) > 1 and bool(closure([pin], needs) & of_own)
+
+
 class Judge:
     """One program and its solve."""
 
@@ -325,6 +332,8 @@ class Judge:
         self.pins = [p["name"].removeprefix("choose.") for p in site["pins"]]
         if any(p not in needs for p in self.pins):
             raise Skip("a pin that no local names")
+        if any(is_arm(program, p, needs) for p in self.pins):
+            raise Skip("a pin of one arm")
         domains = {n: eval(d) for n, d in program.domains.items()}
         self.points = [dict(zip(domains, v)) for v in itertools.product(*domains.values())]
         if len(self.points) > MAX_POINTS or site["assignments"]["total"] > MAX_ASSIGNMENTS:
