@@ -548,6 +548,52 @@ START_TEST (data_kinds)
 }
 END_TEST
 
+/* The catalogue was scanned under one version of the library, and serves no other. */
+static const struct {
+    const char *version, *text;
+    int64_t config;
+    int want;
+} versions[] = {
+    { "130200", "configurations are those of cublasLt 130100, and 130200 is loaded", 1,
+      -DT_BACKEND_EUNSUPPORTED },
+    { "130002", "and 130002 is loaded; scan it anew", 39, -DT_BACKEND_EUNSUPPORTED },
+    { "130100", "CUBLAS_STATUS_NOT_SUPPORTED", 1, -DT_BACKEND_EDEVICE },
+    { "130200", "", 0, 0 }, /* our own chain needs no library */
+};
+
+START_TEST (catalogue_of_another_version)
+{
+    static struct dt_backend_ctx one = { .l2_bytes = 60u << 20 };
+    static char names[sizeof one.libraries];
+    const int64_t fact[GEMM_N_FACTS] = { 2560, 8192, 1 }, tokens = 8;
+    const struct dt_backend_value param[GEMM_N_PARAMS] = { { 1, NULL }, { versions[_i].config, NULL },
+                                                           { 1, NULL } };
+    const uint64_t seed = 1;
+    const struct dt_backend_call call = { .family = cuda_gemm.family, .fact = fact, .n_requests = 1,
+                                          .request = &tokens, .seed = &seed, .param = param };
+    const char *top = getenv ("top_builddir");
+    struct dt_backend_error err = { "" };
+    struct dt_backend_plan plan = { .output_bytes = 7 };
+    char path[4096];
+    void *library;
+
+    /* A library of this name that is there already is taken. */
+    snprintf (path, sizeof path, "%s/tests/gpu/.libs/libcublasLt.so.13", top ? top : ".");
+    setenv ("DT_CUBLASLT_VERSION", versions[_i].version, 1);
+    ck_assert_msg ((library = dlopen (path, RTLD_NOW | RTLD_LOCAL)) != NULL, "%s", dlerror ());
+    ck_assert_int_eq (cuda_gemm.open (&one, 0, &err), 0);
+    snprintf (names, sizeof names, "cublasLt %c%c.%c.0", versions[_i].version[0],
+              versions[_i].version[1], versions[_i].version[3]);
+    ck_assert_msg (strncmp (one.libraries, names, strlen (names) - 1) == 0, "%s", one.libraries);
+    ck_assert_int_eq (cuda_gemm.plan (&one, 0, &call, &plan, &err), versions[_i].want);
+    ck_assert_msg (strstr (err.text, versions[_i].text) != NULL, "%s", err.text);
+    if (versions[_i].want < 0)
+        ck_assert_uint_eq (plan.output_bytes, 7);
+    cuda_gemm.close (&one, 0);
+    dlclose (library);
+}
+END_TEST
+
 START_TEST (catalogue)
 {
     size_t i, j;
@@ -685,6 +731,7 @@ int main (void)
     tcase_add_test (tc, operands_do_not_follow_parameters);
     tcase_add_loop_test (tc, data_kinds, 0, ARRAY_SIZE (depths));
     tcase_add_test (tc, catalogue);
+    tcase_add_loop_test (tc, catalogue_of_another_version, 0, ARRAY_SIZE (versions));
     tcase_add_loop_test (tc, sum_case, 0, ARRAY_SIZE (sums));
     tcase_add_test (tc, plugin_without_a_device);
     suite_add_tcase (s, tc);
