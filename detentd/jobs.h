@@ -1,5 +1,5 @@
 /* detentd/jobs.h - tunes from the request to their end.
- * Uses: detentd/store.h, detentd/pool.h.  Used by: req_tune.c, tuning.c, loop.c.
+ * Uses: detentd/store.h, detentd/pool.h.  Used by: req_*.c, tuning.c, resume.c, loop.c.
  *
  * A job is queued, running, and then done, failed or cancelled.  One whose device does
  * not answer (holds.h), or is another detentd's (lease.h), is held before it runs: it is
@@ -131,11 +131,7 @@ int dt_jobs_any (const struct dt_daemon *d); /* a tick has something to do */
 void dt_jobs_done (struct dt_daemon *d);
 /* The daemon stops: cancel all but those that are held. */
 void dt_jobs_stop (struct dt_daemon *d);
-/* Within a transaction: a job that is with nobody has failed. */
-int dt_job_fail_row (struct dt_store *s, uint64_t id, const char *why, struct dt_err *reterr);
 /* Pack what asked for it.  -ENOMEM */
 int dt_job_keep_request (struct dt_job *j, const Detent__Request *rq, struct dt_err *reterr);
-/* At start: jobs that a stop left queued or running have failed. */
-int dt_jobs_recover (struct dt_store *s, struct dt_err *reterr);
 
 #endif

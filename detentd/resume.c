@@ -1,4 +1,4 @@
-/* detentd/resume.c - held jobs after a restart. */
+/* detentd/resume.c - what a stop left behind: jobs that have failed, and jobs that go on. */
 #include "detentd/resume.h"
 
 #include <errno.h>
@@ -6,10 +6,95 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/time.h"
 #include "detentd/certifying.h"
 #include "detentd/dispatch.h"
 #include "detentd/tuning.h"
 #include "proto/wire.h"
+
+/* Ids of what a stop left behind, oldest rows too: there are few. */
+struct left {
+    uint64_t id[DT_JOBS_MAX + DT_POOL_MAX_QUEUE];
+    size_t n;
+};
+
+static int note_left (void *ctx, const struct dt_job_row *row)
+{
+    struct left *left = ctx;
+
+    if (row->ended_ns == 0 && strcmp (row->state, dt_job_state_name (DT_JOB_HELD)) != 0
+        && left->n < DT_ARRAY_SIZE (left->id))
+        left->id[left->n++] = row->id;
+    return 0;
+}
+
+struct failing {
+    struct dt_store *s;
+    const char *why;
+};
+
+static int fail_row (void *ctx, const struct dt_job_row *row)
+{
+    Detent__JobReply job = DETENT__JOB_REPLY__INIT;
+    struct dt_job_row end = *row;
+    struct failing *f = ctx;
+    uint8_t *packed;
+    int r;
+
+    job.job = row->id;
+    job.kind = (char *)row->kind;
+    job.state = (char *)dt_job_state_name (DT_JOB_FAILED);
+    job.deployment = (char *)row->deployment;
+    job.workload = (char *)row->workload;
+    job.what = (char *)f->why;
+    job.started_ns = row->started_ns;
+    job.has_ended_ns = job.has_code = 1;
+    job.ended_ns = dt_time_wall_ns ();
+    job.measurements = row->measurements;
+    job.code = DT_EWORKER;
+    if (!(packed = dt_calloc (1, detent__job_reply__get_packed_size (&job))))
+        return -ENOMEM;
+    end.n_result = detent__job_reply__pack (&job, packed);
+    end.result = packed;
+    end.state = job.state;
+    end.what = f->why;
+    end.code = job.code;
+    end.tuple = NULL;
+    end.ended_ns = job.ended_ns;
+    r = dt_store_job_end (f->s, &end, NULL);
+    dt_free (packed);
+    return r;
+}
+
+static int fail_job (struct dt_store *s, uint64_t id, const char *why, struct dt_err *reterr)
+{
+    struct failing f = { s, why };
+    int r = dt_store_jobs (s, id, fail_row, &f, reterr);
+
+    return r == -ENOMEM ? dt_err_nomem (reterr) : r;
+}
+
+static int recover (struct dt_store *s, void *ctx, struct dt_err *reterr)
+{
+    struct left *left = ctx;
+    int r;
+
+    if ((r = dt_store_jobs (s, 0, note_left, left, reterr)) < 0)
+        return r;
+    for (size_t i = 0; i < left->n; i++)
+        if ((r = fail_job (s, left->id[i], "detentd stopped while it ran", reterr)) < 0)
+            return r;
+    return 0;
+}
+
+int dt_jobs_recover (struct dt_store *s, struct dt_err *reterr)
+{
+    struct left left = { .n = 0 };
+
+    return dt_store_transact (s, recover, &left, reterr);
+}
+
+/* --- those that were held --------------------------------------------------------- */
 
 /* What is kept of a row until the walk of the store is over. */
 struct held {
@@ -62,16 +147,16 @@ static int make (struct dt_daemon *d, const struct held *h, struct dt_err *reter
     return r;
 }
 
-struct failing {
+struct gone {
     uint64_t id;
     const char *why;
 };
 
 static int put_failed (struct dt_store *s, void *ctx, struct dt_err *reterr)
 {
-    const struct failing *f = ctx;
+    const struct gone *g = ctx;
 
-    return dt_job_fail_row (s, f->id, f->why, reterr);
+    return fail_job (s, g->id, g->why, reterr);
 }
 
 int dt_resume (struct dt_daemon *d, struct dt_err *reterr)
@@ -85,12 +170,12 @@ int dt_resume (struct dt_daemon *d, struct dt_err *reterr)
     while (r == 0 && v->n > 0) { /* the newest came first */
         struct held *h = &v->job[v->n - 1];
         struct dt_err why = { "" };
-        struct failing f = { h->id, why.text };
+        struct gone gone = { h->id, why.text };
 
         if (make (d, h, &why) < 0) {
             dt_log (DT_LOG_WARNING, "job", "%llu does not go on: %s", (unsigned long long)h->id,
                     why.text);
-            r = dt_pool_transact (d->writer, put_failed, &f, reterr);
+            r = dt_pool_transact (d->writer, put_failed, &gone, reterr);
         }
         if (h->rq)
             detent__request__free_unpacked (h->rq, NULL);

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
-#include "detentd/jobs.h"
+#include "detentd/resume.h"
 #include "detentd/store_sql.h"
 
 static char dir[64], path[96];
