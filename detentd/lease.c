@@ -14,6 +14,19 @@
 
 #define THE_MACHINE "host" /* the device of a backend that names none */
 
+/* What others may have put there (a pipe, a device) is not opened for long, nor locked. */
+static int open_regular (const char *path)
+{
+    int fd = open (path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+    struct stat st;
+
+    if (fd < 0 || (fstat (fd, &st) == 0 && S_ISREG (st.st_mode)))
+        return fd;
+    close (fd);
+    errno = EINVAL;
+    return -1;
+}
+
 /* Ours or another user's: to lock it, reading is enough.  Where others may write too
  * (/run/lock), a file is either made or opened, never both at once: the kernel would
  * refuse that of another user's file. */
@@ -22,7 +35,7 @@ static int open_lock (const char *path)
     int fd;
 
     for (int turn = 0; turn < 2; turn++) {
-        if ((fd = open (path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)) >= 0 || errno != ENOENT)
+        if ((fd = open_regular (path)) >= 0 || errno != ENOENT)
             return fd;
         if ((fd = open (path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0644)) >= 0) {
             fchmod (fd, 0644); /* whatever the umask says */
@@ -56,8 +69,8 @@ static int lock_device (struct dt_lease *l, const char *dir, const char *device,
         r = dt_err_set (reterr, -DT_EINPUT, "the backend's device '%s' has no name fit for a file",
                         device);
     else if ((fd = open_lock (path)) < 0 || (fd = move_up (fd)) < 0)
-        r = dt_err_set (reterr, -errno, "device %s: lock %s: %s; see --lock-dir of detentd", device,
-                        path, strerror (errno));
+        r = dt_err_set (reterr, -EIO, "device %s: lock %s: %s; see --lock-dir of detentd", device,
+                        path, errno == EINVAL || errno == ELOOP ? "not a file" : strerror (errno));
     else if (flock (fd, LOCK_EX | LOCK_NB) == 0) {
         l->fd[l->n++] = fd;
         r = 0;
@@ -65,7 +78,7 @@ static int lock_device (struct dt_lease *l, const char *dir, const char *device,
         r = errno == EWOULDBLOCK
                 ? dt_err_set (reterr, -EAGAIN, "device %s: another detentd measures on it (it has "
                               "%s)", device, path)
-                : dt_err_set (reterr, -errno, "device %s: lock %s: %s", device, path,
+                : dt_err_set (reterr, -EIO, "device %s: lock %s: %s", device, path,
                               strerror (errno));
         close (fd);
     }
