@@ -99,6 +99,7 @@ void dt_ask_finish (struct dt_ask *a, int r, const struct dt_err *err)
 void dt_ask_free (struct dt_ask *a)
 {
     dt_job_free (a->job);
+    a->d->jobs.coming -= a->has_place != 0;
     if (a->solving)
         dt_solving_done (a->solving);
     if (a->rq)

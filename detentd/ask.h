@@ -34,7 +34,8 @@ struct dt_ask {
     int transact; /* the task runs in a transaction */
     int r;        /* of the task, or of `after` */
     struct dt_err err;
-    struct dt_job *job; /* tune: until the job is in the table */
+    struct dt_job *job; /* tune, certify: until the job is in the table */
+    int has_place;      /* it counts among jobs.coming */
     struct dt_solving *solving; /* solve, pins: what the reply borrows from */
     ProtobufCAllocator allocator; /* into the arena: what it unpacks is not freed */
     struct dt_err warning; /* for the log; "" if none */

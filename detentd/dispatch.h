@@ -28,6 +28,8 @@ int dt_job_reply (struct dt_ask *a, struct dt_job *j, int final, struct dt_err *
 /* A job's start: in a transaction its row, so that its number survives a crash; and,
  * as `after`, into the queue and an answer with its number. */
 int dt_job_insert (struct dt_ask *a, struct dt_store *s, struct dt_err *reterr);
+/* Before all that: a place in the table, until the ask ends.  -EBUSY: none is left */
+int dt_job_place (struct dt_ask *a, struct dt_err *reterr);
 void dt_job_started (struct dt_ask *a, int detach,
                      void (*run) (struct dt_work *w, struct dt_store *s));
 

@@ -82,6 +82,7 @@ struct dt_job {
 struct dt_jobs {
     struct dt_job *head;
     size_t n;
+    size_t coming;       /* asked for, and not in the table yet */
     struct dt_job *owed; /* ended; the store is asked again until it takes that */
     int asking;          /* owed->work is with the writer */
     unsigned ticks;

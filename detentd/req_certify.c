@@ -66,10 +66,7 @@ int dt_req_certify (struct dt_ask *a, struct dt_err *reterr)
         || (r = dt_check_optional_name ("family", rq->family, reterr)) < 0
         || (r = dt_check_optional_name ("site", rq->site, reterr)) < 0)
         return r;
-    if (a->d->jobs.n >= DT_JOBS_MAX)
-        return dt_err_set (reterr, -EBUSY, "%zu jobs wait or run; at most %d may", a->d->jobs.n,
-                           DT_JOBS_MAX);
-    if ((r = dt_job_of_certify (a->d, a->rq, &a->job, reterr)) < 0)
+    if ((r = dt_job_place (a, reterr)) < 0 || (r = dt_job_of_certify (a->d, a->rq, &a->job, reterr)) < 0)
         return r;
     a->after = started;
     return dt_ask_write (a, dt_job_insert, reterr);

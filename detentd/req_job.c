@@ -17,6 +17,20 @@ int dt_job_reply (struct dt_ask *a, struct dt_job *j, int final, struct dt_err *
     return 0;
 }
 
+/* Those that are on their way count too: each waits for the writer before it is in the
+ * table, and what is beyond the table's room would be lost at a restart. */
+int dt_job_place (struct dt_ask *a, struct dt_err *reterr)
+{
+    struct dt_jobs *jobs = &a->d->jobs;
+
+    if (jobs->n + jobs->coming >= DT_JOBS_MAX)
+        return dt_err_set (reterr, -EBUSY, "%zu jobs wait or run; at most %d may",
+                           jobs->n + jobs->coming, DT_JOBS_MAX);
+    a->has_place = 1;
+    jobs->coming++;
+    return 0;
+}
+
 int dt_job_insert (struct dt_ask *a, struct dt_store *s, struct dt_err *reterr)
 {
     struct dt_job *j = a->job;

@@ -104,17 +104,20 @@ struct held {
     Detent__Request *rq;
 };
 struct resuming {
-    struct held job[DT_JOBS_MAX];
-    size_t n;
+    struct held *job; /* [n] */
+    size_t n, room;
 };
 
 static int note (void *ctx, const struct dt_job_row *row)
 {
     struct resuming *v = ctx;
-    struct held *h = &v->job[v->n];
+    struct held *h;
 
-    if (strcmp (row->state, dt_job_state_name (DT_JOB_HELD)) != 0 || v->n == DT_JOBS_MAX)
+    if (strcmp (row->state, dt_job_state_name (DT_JOB_HELD)) != 0)
         return 0;
+    if (dt_grow ((void **)&v->job, &v->room, v->n, sizeof *v->job) < 0)
+        return -ENOMEM;
+    h = &v->job[v->n];
     *h = (struct held){ .id = row->id, .started_ns = row->started_ns };
     snprintf (h->what, sizeof h->what, "%s", row->what);
     if (row->request)
@@ -161,14 +164,13 @@ static int put_failed (struct dt_store *s, void *ctx, struct dt_err *reterr)
 
 int dt_resume (struct dt_daemon *d, struct dt_err *reterr)
 {
-    struct resuming *v = dt_calloc (1, sizeof *v);
-    int r;
+    struct resuming v = { .n = 0 };
+    int r = dt_store_jobs (d->reader, 0, note, &v, reterr);
 
-    if (!v)
-        return dt_err_nomem (reterr);
-    r = dt_store_jobs (d->reader, 0, note, v, reterr);
-    while (r == 0 && v->n > 0) { /* the newest came first */
-        struct held *h = &v->job[v->n - 1];
+    if (r == -ENOMEM)
+        dt_err_nomem (reterr);
+    while (r == 0 && v.n > 0) { /* the newest came first */
+        struct held *h = &v.job[v.n - 1];
         struct dt_err why = { "" };
         struct gone gone = { h->id, why.text };
 
@@ -179,11 +181,11 @@ int dt_resume (struct dt_daemon *d, struct dt_err *reterr)
         }
         if (h->rq)
             detent__request__free_unpacked (h->rq, NULL);
-        v->n--;
+        v.n--;
     }
-    for (; v->n > 0; v->n--)
-        if (v->job[v->n - 1].rq)
-            detent__request__free_unpacked (v->job[v->n - 1].rq, NULL);
-    dt_free (v);
+    for (; v.n > 0; v.n--)
+        if (v.job[v.n - 1].rq)
+            detent__request__free_unpacked (v.job[v.n - 1].rq, NULL);
+    dt_free (v.job);
     return r;
 }
