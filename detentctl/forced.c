@@ -37,6 +37,8 @@ int dt_forced_parse (const struct dt_ctl *c, const char *option, struct dt_force
         return dt_err_nomem (reterr);
     for (item = strtok_r (ret->text, ",", &at); item && r == 0; item = strtok_r (NULL, ",", &at))
         r = cut (option, ret, item, reterr);
+    if (r == 0 && ret->n == 0)
+        r = dt_err_set (reterr, -DT_EUSAGE, "--%s: '%s' is not SITE:NAME=VALUE", option, list);
     if (r < 0)
         dt_forced_done (ret);
     return r;

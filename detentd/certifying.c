@@ -316,6 +316,7 @@ static int certify (struct certifying *t, struct dt_store *s, struct dt_err *ret
 
     t->measure.untimed = 1; /* contexts run beside one another, and bits are all that counts */
     if ((r = dt_solving_load (&t->solving, s, t->job->deployment, reterr)) < 0
+        || (r = dt_forced_check (t->job, t->solving.deployment, reterr)) < 0
         || (r = dt_measure_open (&t->measure, t->job, t->solving.deployment->backend,
                                  dt_covering_units (t->solving.deployment), 1, reterr)) < 0
         || (r = choose (t, s, reterr)) < 0)

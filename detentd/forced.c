@@ -5,7 +5,30 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "detentd/ask.h"
 #include "detentd/describe.h"
+
+#define MAX_WORD 256 /* bytes */
+
+/* A word of one line: it comes back in errors and in what a job says of itself. */
+static int check_word (const char *what, const char *value, struct dt_err *reterr)
+{
+    int r = dt_check_text (what, value, MAX_WORD, reterr);
+
+    if (r == 0 && strpbrk (value, "\t\n"))
+        r = dt_err_set (reterr, -DT_EINPUT, "%s has a control character", what);
+    return r;
+}
+
+static int check_words (const Detent__Forced *m, struct dt_err *reterr)
+{
+    int r;
+
+    if ((r = check_word ("a forced value's site", m->site, reterr)) < 0
+        || (r = check_word ("a forced value's name", m->name, reterr)) < 0)
+        return r;
+    return check_word ("a forced value", m->value, reterr);
+}
 
 int dt_forced_take (struct dt_job *j, Detent__Forced *const *force, size_t n,
                     struct dt_err *reterr)
@@ -18,7 +41,10 @@ int dt_forced_take (struct dt_job *j, Detent__Forced *const *force, size_t n,
     for (size_t i = 0; i < n; i++) {
         const Detent__Forced *m = force[i];
         struct dt_job_force *f = &j->force[i];
+        int r = check_words (m, reterr);
 
+        if (r < 0)
+            return r;
         for (size_t k = 0; k < i; k++)
             if (!strcmp (j->force[k].site, m->site) && !strcmp (j->force[k].name, m->name))
                 return dt_err_set (reterr, -DT_EINPUT, "%.64s:%.64s is forced twice", m->site,
@@ -90,6 +116,28 @@ int dt_forced_apply (const struct dt_job *j, struct dt_arena *scratch,
         if (!strcmp (j->force[i].site, s->site))
             r = apply_one (&j->force[i], scratch, s, allowed, reterr);
     return r;
+}
+
+/* One that the job looks at: certify may leave sites out. */
+static int is_site (const struct dt_job *j, const struct dt_site *site, const char *name)
+{
+    return !strcmp (site->site, name) && (!j->site || !strcmp (j->site, site->site))
+           && (!j->family || !strcmp (j->family, site->family));
+}
+
+int dt_forced_check (const struct dt_job *j, const struct dt_deployment *d, struct dt_err *reterr)
+{
+    for (size_t i = 0; i < j->n_force; i++) {
+        size_t k;
+
+        for (k = 0; k < d->n_sites && !is_site (j, &d->site[k], j->force[i].site); k++)
+            ;
+        if (k == d->n_sites)
+            return dt_err_set (reterr, -DT_ENOTFOUND, "%.64s:%.64s is forced, and deployment '%s' "
+                               "has no such site%s", j->force[i].site, j->force[i].name, d->name,
+                               j->site || j->family ? " among those asked for" : "");
+    }
+    return 0;
 }
 
 int dt_forced_describe (const struct dt_job *j, struct dt_arena *a, Detent__SiteResult *ret)

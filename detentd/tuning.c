@@ -314,6 +314,7 @@ static int tune (struct tuning *t, struct dt_store *s, struct dt_err *reterr)
     int r;
 
     if ((r = dt_solving_load (&t->solving, s, t->job->deployment, reterr)) < 0
+        || (r = dt_forced_check (t->job, deployment (t), reterr)) < 0
         || (r = load_traces (t, s, reterr)) < 0 || (r = match_sites (t, reterr)) < 0
         || (r = check_backend (t, reterr)) < 0
         || (r = dt_measure_open (&t->measure, t->job, deployment (t)->backend,

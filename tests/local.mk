@@ -489,5 +489,5 @@ tests_test_conditions_CFLAGS = $(daemon_test_cflags)
 tests_test_conditions_LDADD = libdtdaemon.la $(CHECK_LIBS)
 TESTS += tests/test_conditions
 endif
-dist_check_SCRIPTS += tests/held.sh tests/lease.sh
-TESTS += tests/held.sh tests/lease.sh
+dist_check_SCRIPTS += tests/held.sh tests/hostile.sh tests/lease.sh
+TESTS += tests/held.sh tests/hostile.sh tests/lease.sh

@@ -1,0 +1,116 @@
+#!/bin/sh
+# What an unlucky or hostile user does to jobs, with a real detentd: locks of devices that
+# are no files, values that are forced where nothing is, and more jobs at once than there
+# are places.
+set -eu
+. "$top_srcdir/tests/daemon.sh"
+export DETENT_AUTHOR=tester
+host=$top_srcdir/deployments/host-small.yaml
+chat='--deployment host-small --workload chat'
+checks=0
+
+fail ()
+{
+    echo "FAIL: $*"
+    for f in out err log; do
+        [ -f "$tmp/$f" ] && { echo "--- $f"; tail -40 "$tmp/$f"; }
+    done
+    exit 1
+}
+code () # CODE ARGUMENT...
+{
+    want=$1
+    shift
+    got=0
+    timeout 120 "$ctl" "$@" >"$tmp/out" 2>"$tmp/err" || got=$?
+    [ "$got" -eq "$want" ] || fail "detentctl $*: exit $got, not $want"
+    checks=$((checks + 1))
+}
+refused () # CODE TEXT ARGUMENT...: one line, with the text
+{
+    want=$1 text=$2
+    shift 2
+    code "$want" "$@"
+    [ "$(wc -l < "$tmp/err")" -eq 1 ] || fail "detentctl $*: not one line"
+    grep -q -e "$text" "$tmp/err" || fail "detentctl $*: no '$text'"
+}
+states () # the number of jobs of each state, as "3 held"
+{
+    code 0 jobs
+    awk 'NR > 1 { n[$3]++ } END { for (s in n) print n[s], s }' "$tmp/out" | sort
+}
+until_states () # LINE: one of them
+{
+    tries=0
+    until states | grep -qx "$1"; do
+        tries=$((tries + 1))
+        [ "$tries" -lt 300 ] || fail "never: $1"
+        sleep 0.2
+    done
+}
+
+backends=$tmp/backends locks=$tmp/locks
+mkdir "$backends" "$locks"
+ln -s "$top_builddir/.libs/backend-told.so" "$backends/detent-backend-host.so"
+daemon_start
+code 0 trace import "$top_srcdir/trace/samples/azure_conv_sample.csv" --format azure-csv \
+    --deployment "$host" --requests 20 -o "$tmp/chat.dtrace"
+code 0 trace submit "$tmp/chat.dtrace" --workload chat
+code 0 solve "$host"
+
+# --- the lock is no file: the job fails at once, and the next one has its turn
+lock=$locks/detent-host.lock
+mkfifo "$lock"
+refused 10 'lock .*: not a file; see --lock-dir' tune $chat --max-calls 2
+rm "$lock"
+ln -s /dev/null "$lock"
+refused 10 'lock .*: not a file' tune $chat --max-calls 2
+rm "$lock"
+mkdir "$lock"
+refused 10 'lock .*: not a file' tune $chat --max-calls 2
+rmdir "$lock" "$locks"
+refused 10 'lock .*: No such file or directory; see --lock-dir' tune $chat --max-calls 2
+mkdir "$locks"
+code 0 tune $chat --max-calls 2
+
+# --- a value that would be forced on nothing is refused, not left out
+refused 4 "nowhere:block_n is forced, and deployment 'host-small' has no such site" \
+    tune $chat --force nowhere:block_n=64
+refused 4 'no such site' certify host-small --assignment nowhere:block_n=64
+refused 4 'no such site among those asked for' \
+    certify host-small --family gemm --assignment decoder:block_n=64
+refused 2 'is not SITE:NAME=VALUE' tune $chat --force ''
+refused 2 'is not SITE:NAME=VALUE' certify host-small --assignment ,
+refused 2 "name is not UTF-8" tune $chat --force "decoder:$(printf 'a\377')=64"
+refused 2 "value has a control character" tune $chat --force "decoder:block_n=$(printf '6\n4')"
+refused 2 "name has 300 bytes" tune $chat --force "decoder:$(printf '%0300d' 0)=64"
+
+# --- more at once than there are places, for a device that is lost: those that were taken
+# have a number, wait through a restart, and can be cancelled
+echo 'gone cudaErrorUnknown' > "$backends/fault"
+code 10 tune $chat
+"$PYTHON3" - "$tmp/state/detent.db" > "$tmp/ended" <<'END'
+import sqlite3, sys
+print(sqlite3.connect(sys.argv[1]).execute("SELECT max (id) FROM job").fetchone()[0])
+END
+ended=$(cat "$tmp/ended") clients=
+for i in $(seq 80); do
+    "$ctl" tune $chat --detach > "$tmp/client.$i" 2>&1 &
+    clients="$clients $!"
+done
+for pid in $clients; do
+    wait "$pid" || true
+done
+taken=$(cat "$tmp"/client.* | grep -c ': tune of host-small')
+[ "$taken" -le 32 ] || fail "$taken jobs have a place"
+[ "$(cat "$tmp"/client.* | grep -c 'at most 32 may')" -eq $((80 - taken)) ] || fail "$(cat "$tmp"/client.*)"
+until_states "$taken held"
+kill -9 "$daemon"
+wait "$daemon" || true
+daemon_start
+for i in $(seq $((ended + 1)) $((ended + taken))); do
+    code 0 cancel "$i"
+done
+until_states "$taken cancelled"
+daemon_stop
+echo "hostile: $checks checks"
