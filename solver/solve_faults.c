@@ -127,15 +127,44 @@ static int add (struct dt_graph *g, uint8_t op, uint32_t a, uint32_t b, uint32_t
     return dt_graph_add (g, n, ret, err);
 }
 
-/* The condition's guard: and not where the FAIL is raised. */
-static int narrow (struct dt_graph *g, struct dt_cond *c, uint32_t fail, struct dt_err *err)
+/* Where a value that may fault does: a bool under its guard.  An int that leaves 64 bits,
+ * or a float that no int holds, is not told: DT_NODE_NONE. */
+static int fault_of (struct dt_graph *g, uint32_t id, uint32_t span, uint32_t *ret,
+                     struct dt_err *err)
 {
-    uint32_t guard = g->node[fail].guard, off, both;
+    const struct dt_node n = g->node[id];
+    uint32_t zero;
+    int r, is_float = n.op == DT_OP_FDIV || n.op == DT_OP_FFLOORDIV || n.op == DT_OP_FMOD;
+
+    *ret = DT_NODE_NONE;
+    switch (n.op) {
+    case DT_OP_FAIL:
+        return dt_graph_const (g, DT_TYPE_BOOL, 1, ret, err);
+    case DT_OP_FLOORDIV: case DT_OP_MOD: case DT_OP_IDIV:
+    case DT_OP_FDIV: case DT_OP_FFLOORDIV: case DT_OP_FMOD:
+        if ((r = dt_graph_const (g, is_float ? DT_TYPE_FLOAT : DT_TYPE_INT, 0, &zero, err)) < 0)
+            return r;
+        return add (g, is_float ? DT_OP_FEQ : DT_OP_EQ, n.b, zero, span, ret, err);
+    case DT_OP_LSHIFT: case DT_OP_RSHIFT: case DT_OP_IPOW:
+        if ((r = dt_graph_const (g, DT_TYPE_INT, 0, &zero, err)) < 0)
+            return r;
+        return add (g, DT_OP_LT, n.b, zero, span, ret, err);
+    default:
+        return 0;
+    }
+}
+
+/* The condition's guard: and not where the value faults. */
+static int narrow (struct dt_graph *g, struct dt_cond *c, uint32_t id, struct dt_err *err)
+{
+    uint32_t on = g->node[id].guard, fault, off, both;
     int r;
 
-    if (guard == DT_NODE_NONE)
-        return dt_graph_const (g, DT_TYPE_BOOL, 0, &c->guard, err);
-    if ((r = add (g, DT_OP_NOT, guard, DT_NODE_NONE, c->span, &off, err)) < 0)
+    if ((r = fault_of (g, id, c->span, &fault, err)) < 0 || fault == DT_NODE_NONE)
+        return r;
+    if (on != DT_NODE_NONE && (r = add (g, DT_OP_AND, on, fault, c->span, &fault, err)) < 0)
+        return r;
+    if ((r = add (g, DT_OP_NOT, fault, DT_NODE_NONE, c->span, &off, err)) < 0)
         return r;
     if (c->guard == DT_NODE_NONE) {
         c->guard = off;
@@ -146,8 +175,8 @@ static int narrow (struct dt_graph *g, struct dt_cond *c, uint32_t fail, struct 
     return r;
 }
 
-/* FAILs have no users: what an assume is computed from does not say that it cannot be
- * asked. */
+/* What an assume is computed from may raise before it is asked; simplified, it need no
+ * longer say so. */
 static int narrow_all (struct dt_solver *v, uint8_t *mask)
 {
     struct faults f = { .g = v->g, .subst = v->subst };
@@ -162,7 +191,7 @@ static int narrow_all (struct dt_solver *v, uint8_t *mask)
         dt_reach_root (mask, v->g->cond[k].guard);
         mark_all_before (&f, mask);
         for (uint32_t i = 0; r == 0 && i < v->g->n_nodes; i++)
-            if (mask[i] && v->g->node[i].op == DT_OP_FAIL && dt_node_faults (&g->node[i]))
+            if (mask[i] && !is_pinned (&f, i) && dt_node_faults (&g->node[i]))
                 r = narrow (g, &g->cond[k], i, v->err);
         if (r < 0)
             return r;
@@ -176,7 +205,7 @@ int dt_solver_narrow_assumes (struct dt_solver *v, uint32_t **ret_subst)
     uint32_t *subst = NULL;
     int r = mask ? 0 : dt_err_nomem (v->err);
 
-    if (r == 0 && v->g->n_raises > 0)
+    if (r == 0)
         r = narrow_all (v, mask);
     dt_free (mask);
     if (r < 0)

@@ -65,7 +65,7 @@ static void mark_limit (struct dt_vra_worker *w, size_t i)
 enum { BARRED = 2 }; /* a limit that is not taken, whatever it shares */
 
 /* An assume that raises excludes nothing where it does: bar the limits that compute
- * what is raised.  (Where a FAIL is raised an assume is not asked: solve_faults.c.) */
+ * what is raised.  (Most are not even asked there: solve_faults.c.) */
 static int bar_limits (const struct dt_vra *v, const struct dt_vra_duty *d, uint8_t *taken)
 {
     const struct dt_graph *g = v->g;

@@ -108,7 +108,7 @@ class Maker:
             lambda: f"sum(i * {low()} for i in range({r.randrange(2, 4)}) if i != {low()})",
             lambda: f"max(i for i in ({c()}, {c()}, 0) if i <= abs({low()}))",
             lambda: f"int({self.real(depth - 1)})", lambda: f"({low()} ^ {c()})", lambda: f"({low()} << {r.choice('123')})",
-            lambda: f"(({low()} << {r.choice(('20', '40', '57', '60'))}) % {r.choice(('1000003', '7'))})", lambda: "facts.units",
+            lambda: f"(({low()} << {r.choice(('20', '40', '57', '60'))}) % {r.choice(('1000003', '7'))})", lambda: f"({low()} + facts.units)",
         ))()
 
     def real(self, depth):

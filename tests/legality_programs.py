@@ -12,7 +12,8 @@ program without its conditions, and none of their values may be legal here.
 
 Where the language leaves a choice, nothing is judged, and how often is printed: an int beyond 64 bits that
 the result does not need, an assume whose pins or knobs do not matter, a value that equals a pin on all points
-though its text is another, or a pin that no local names.
+though its text is another, a pin that no local names or that is one arm of a local, and what only text that no
+value decides reads.
 """
 import ast
 import itertools
@@ -316,6 +317,20 @@ def key(assignment, site):
     return tuple(assignment[n] for n in names)
 
 
+def is_static(program, needs):
+    """Something that no input and no knob decides: what it leaves out is read in the text, and by nobody."""
+    moving = set(program.knobs)
+    exprs = [s.expr for s, _ in walk(program.statements)]
+    for name in needs:
+        if any("call." in s.expr for s, _ in walk(program.statements) if isinstance(s, Let) and s.name in closure([name], needs)):
+            moving.add(name)
+        elif closure([name], needs) & set(program.knobs):
+            moving.add(name)
+    tests = [n for e in exprs for n in ast.walk(ast.parse(e, mode="eval")) if isinstance(n, (ast.Compare, ast.BoolOp))]
+    return any(not any(isinstance(m, ast.Attribute) or (isinstance(m, ast.Name) and (m.id in moving or m.id in "is"))
+                       for m in ast.walk(n)) for n in tests)
+
+
 def is_arm(program, pin, needs):
     """Bound in both arms, and of an Own input: then what is pinned is in one of the arms."""
     lets = [s for s, _ in walk(program.statements) if isinstance(s, Let)]
@@ -332,6 +347,8 @@ class Judge:
         self.pins = [p["name"].removeprefix("choose.") for p in site["pins"]]
         if any(p not in needs for p in self.pins):
             raise Skip("a pin that no local names")
+        if is_static(program, needs):
+            raise Skip("a branch that nothing decides")
         if any(is_arm(program, p, needs) for p in self.pins):
             raise Skip("a pin of one arm")
         domains = {n: eval(d) for n, d in program.domains.items()}

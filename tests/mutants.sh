@@ -24,6 +24,7 @@ needs ()
 {
     case $1 in
     op_python.sh) echo tests/op_cases ;;
+    legality_programs.sh) echo detentctl/detentctl ;;
     *.sh) echo tests/selir_eval ;;
     *) echo "tests/$1" ;;
     esac
@@ -39,6 +40,7 @@ tests_of ()
     selir/emit.c|selir/vm*) echo test_vm ;;
     selir/lex*) echo test_lex ;;
     selir/parse*) echo test_parse ;;
+    solver/*) echo legality_programs.sh; return ;;
     esac
     echo test_specialise selir_edges.sh selir_differential.sh
 }
@@ -53,7 +55,7 @@ passes ()
         PROGRAMS=$PROGRAMS CK_FORK=yes timeout "$LIMIT" "$program") >"$work/log" 2>&1
 }
 
-for test in test_op op_python.sh test_range test_simplify test_vm test_lex test_parse $(tests_of .); do
+for test in test_op op_python.sh test_range test_simplify test_vm test_lex test_parse $(tests_of .) $(tests_of solver/.); do
     passes "$test" || { echo "$test fails without a fault:"; tail -n 30 "$work/log"; exit 1; }
 done
 

@@ -115,6 +115,10 @@ static const struct {
       "    k = (1, 7)[call.m]\n    assume(k < 7, \"few\")\n    x = 1 if call.m > 1 else 2\n"
       "    return Choice(x=x, y=0)\n", 4,
       "no assignment is legal; the first: m=2: IndexError (f.py:18:9)", -DT_EILLEGAL },
+    { "even where it is false wherever it does not raise",
+      "    assume(call.m // (call.m - 5) > 8, \"far\")\n    x = 1 if call.m > 1 else 2\n"
+      "    return Choice(x=x, y=0)\n", 5,
+      "no assignment is legal; the first: m=5: ZeroDivisionError (f.py:18:12)", -DT_EILLEGAL },
     { "but another that does not raise may",
       "    assume(20 // (call.m - 2) > 6, \"far\")\n    assume(call.m != 2, \"not 2\")\n"
       "    x = 1 if call.m > 1 else 2\n    return Choice(x=x, y=0)\n", 4,
