@@ -229,10 +229,12 @@ struct dt_daemon *dt_daemon_close (struct dt_daemon *d)
         dt_loop_finish_work (d); /* what is committed is acknowledged */
     dt_pool_free (d->tuner, d);
     dt_pool_free (d->crew, d);
+    /* The writer's connection is the last: one that only reads leaves all that was
+     * written since the start in the log beside the database. */
+    dt_store_close (d->reader);
     dt_pool_free (d->writer, d);
     dt_jobs_done (d);
     close_sockets (d);
-    dt_store_close (d->reader);
     dt_families_free (d->families);
     dt_who_free (d->who);
     dt_holds_free (d->holds);
