@@ -1,6 +1,7 @@
 /* detentctl - the client of detentd. */
 #include <errno.h>
 #include <locale.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -28,6 +29,7 @@ int main (int argc, char **argv)
     int r;
 
     setlocale (LC_CTYPE, ""); /* numbers stay as C writes them */
+    signal (SIGXFSZ, SIG_IGN); /* a file at its limit is an error that can be told */
     dt_print_init ();
     if ((r = dt_ctl_parse (argc, argv, &c, &err)) == 0)
         r = run (&c, &err);

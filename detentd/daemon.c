@@ -83,6 +83,7 @@ static int take_signals (struct dt_daemon *d, struct dt_err *reterr)
         || (d->signal_fd = signalfd (-1, &set, SFD_CLOEXEC | SFD_NONBLOCK)) < 0)
         return dt_err_set (reterr, -errno, "signals: %m");
     signal (SIGPIPE, SIG_IGN);
+    signal (SIGXFSZ, SIG_IGN); /* a file at its limit is a full disk, not the end */
     return 0;
 }
 

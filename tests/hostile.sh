@@ -113,4 +113,28 @@ for i in $(seq $((ended + 1)) $((ended + taken))); do
 done
 until_states "$taken cancelled"
 daemon_stop
+
+# --- a file that reaches its limit is a full disk: the job fails, detentd serves on
+rm "$backends/fault"
+[ ! -s "$tmp/state/detent.db-wal" ] || fail 'a stop leaves what was written out of the database'
+blocks=$(($(wc -c < "$tmp/state/detent.db") / 512 + 400))
+daemon_start sh -c "ulimit -f $blocks"' && exec "$@"' sh
+code 0 jobs release
+got=0
+for i in $(seq 50); do
+    "$ctl" tune $chat --anew > "$tmp/out" 2> "$tmp/err" || got=$?
+    [ "$got" -eq 0 ] || break
+done
+[ "$got" -eq 10 ] || fail "tunes end with $got, not 10"
+grep -q 'store .*/detent.db: ' "$tmp/err" || fail 'the store is not named'
+code 0 status
+daemon_stop
+daemon_start
+code 0 tune $chat --anew
+got=0
+(ulimit -f 1 && exec "$ctl" trace import "$top_srcdir/trace/samples/azure_conv_sample.csv" \
+    --format azure-csv --deployment "$host" -o "$tmp/large.dtrace" 2> "$tmp/err") || got=$?
+[ "$got" -eq 10 ] || fail "an import into a file at its limit: exit $got, not 10"
+[ ! -e "$tmp/large.dtrace" ] || fail 'part of a trace is left'
+daemon_stop
 echo "hostile: $checks checks"
