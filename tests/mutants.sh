@@ -40,7 +40,7 @@ tests_of ()
     selir/emit.c|selir/vm*) echo test_vm ;;
     selir/lex*) echo test_lex ;;
     selir/parse*) echo test_parse ;;
-    solver/*) echo legality_programs.sh; return ;;
+    solver/*) echo legality_programs.sh test_solve; return ;;
     esac
     echo test_specialise selir_edges.sh selir_differential.sh
 }
