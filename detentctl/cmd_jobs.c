@@ -56,13 +56,23 @@ static void print_json (const Detent__JobListReply *l)
     dt_json_print (o);
 }
 
+static const struct dt_ctl_option options[] = {
+    { "limit", 0, "N", "of those that have ended, none before the newest N (default: 100)" },
+    { 0 },
+};
+
 static int run (const struct dt_ctl *c, struct dt_err *reterr)
 {
     Detent__Request rq = DETENT__REQUEST__INIT;
     Detent__JobListRequest body = DETENT__JOB_LIST_REQUEST__INIT;
     Detent__Reply *reply = NULL;
+    uint64_t limit = 0;
     int r;
 
+    if ((r = dt_ctl_u64 (c, "limit", UINT32_MAX, &limit, reterr)) < 0)
+        return r;
+    body.has_limit = dt_ctl_flag (c, "limit");
+    body.limit = (uint32_t)limit;
     rq.body_case = DETENT__REQUEST__BODY_JOB_LIST;
     rq.job_list = &body;
     if ((r = dt_ctl_call (c, &rq, DETENT__REPLY__BODY_JOB_LIST, 30, &reply, reterr)) < 0)
@@ -73,5 +83,5 @@ static int run (const struct dt_ctl *c, struct dt_err *reterr)
 }
 
 const struct dt_ctl_command dt_cmd_jobs = {
-    "jobs", "", 0, 0, "List the jobs of detentd.", NULL, run,
+    "jobs", "", 0, 0, "List the jobs of detentd.", options, run,
 };

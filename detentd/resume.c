@@ -69,7 +69,7 @@ static int fail_row (void *ctx, const struct dt_job_row *row)
 static int fail_job (struct dt_store *s, uint64_t id, const char *why, struct dt_err *reterr)
 {
     struct failing f = { s, why };
-    int r = dt_store_jobs (s, id, fail_row, &f, reterr);
+    int r = dt_store_jobs (s, id, 0, fail_row, &f, reterr);
 
     return r == -ENOMEM ? dt_err_nomem (reterr) : r;
 }
@@ -79,7 +79,7 @@ static int recover (struct dt_store *s, void *ctx, struct dt_err *reterr)
     struct left *left = ctx;
     int r;
 
-    if ((r = dt_store_jobs (s, 0, note_left, left, reterr)) < 0)
+    if ((r = dt_store_jobs (s, 0, 0, note_left, left, reterr)) < 0)
         return r;
     for (size_t i = 0; i < left->n; i++)
         if ((r = fail_job (s, left->id[i], "detentd stopped while it ran", reterr)) < 0)
@@ -165,7 +165,7 @@ static int put_failed (struct dt_store *s, void *ctx, struct dt_err *reterr)
 int dt_resume (struct dt_daemon *d, struct dt_err *reterr)
 {
     struct resuming v = { .n = 0 };
-    int r = dt_store_jobs (d->reader, 0, note, &v, reterr);
+    int r = dt_store_jobs (d->reader, 0, 0, note, &v, reterr);
 
     if (r == -ENOMEM)
         dt_err_nomem (reterr);

@@ -70,7 +70,8 @@ static const struct {
     { DT_STMT_JOBS, "SELECT id, kind, state, deployment, workload, what, coalesce (code, 0),"
                     " result, tuple, started_ns, coalesce (ended_ns, 0),"
                     " (SELECT count (*) FROM measurement m WHERE m.job = job.id)"
-                    ", request FROM job WHERE ?1 = 0 OR id = ?1 ORDER BY id DESC" },
+                    ", request FROM job WHERE id = ?1 OR (?1 = 0 AND (ended_ns IS NULL"
+                    " OR id > (SELECT max (id) FROM job) - ?2)) ORDER BY id DESC" },
     { DT_STMT_HOLD_PUT, "INSERT INTO hold (device, why, since_ns) VALUES (?, ?, ?)"
                         " ON CONFLICT (device) DO UPDATE SET why = excluded.why" },
     { DT_STMT_HOLD_CLEAR, "DELETE FROM hold WHERE device = ?" },

@@ -122,8 +122,9 @@ int dt_store_job_start (struct dt_store *s, uint64_t id, struct dt_err *reterr);
 int dt_store_job_hold (struct dt_store *s, uint64_t id, const char *why, struct dt_err *reterr);
 /* id, state, what, code, result, tuple and ended_ns of the row are written. */
 int dt_store_job_end (struct dt_store *s, const struct dt_job_row *row, struct dt_err *reterr);
-/* One job (id), or all, newest first (id 0).  -DT_ENOTFOUND */
-int dt_store_jobs (struct dt_store *s, uint64_t id,
+/* One job (id); or, newest first, those that have not ended and those that are among the
+ * `newest` of all (id 0).  -DT_ENOTFOUND */
+int dt_store_jobs (struct dt_store *s, uint64_t id, uint32_t newest,
                    int (*fn) (void *ctx, const struct dt_job_row *row), void *ctx,
                    struct dt_err *reterr);
 

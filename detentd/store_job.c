@@ -48,11 +48,11 @@ int dt_store_job_end (struct dt_store *s, const struct dt_job_row *row, struct d
     return r < 0 ? r : moved (s, row->id, reterr);
 }
 
-int dt_store_jobs (struct dt_store *s, uint64_t id,
+int dt_store_jobs (struct dt_store *s, uint64_t id, uint32_t newest,
                    int (*fn) (void *ctx, const struct dt_job_row *row), void *ctx,
                    struct dt_err *reterr)
 {
-    sqlite3_stmt *st = dt_store_bind (s, DT_STMT_JOBS, "i", (int64_t)id);
+    sqlite3_stmt *st = dt_store_bind (s, DT_STMT_JOBS, "ii", (int64_t)id, (int64_t)newest);
     struct dt_digest tuple;
     struct dt_job_row row;
     int r, found = 0;

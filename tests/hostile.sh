@@ -108,6 +108,9 @@ until_states "$taken held"
 kill -9 "$daemon"
 wait "$daemon" || true
 daemon_start
+code 0 jobs --limit 0
+[ "$(wc -l < "$tmp/out")" -eq $((taken + 1)) ] || fail 'not all that wait are listed, or others are'
+refused 2 'at most 1000 jobs' jobs --limit 1001
 for i in $(seq $((ended + 1)) $((ended + taken))); do
     code 0 cancel "$i"
 done

@@ -243,6 +243,14 @@ static int check_held (void *ctx, const struct dt_job_row *row)
     return 0;
 }
 
+/* Whatever the limit says. */
+static int check_waiting (void *ctx, const struct dt_job_row *row)
+{
+    ck_assert_str_eq (row->state, "queued");
+    ++*(int *)ctx;
+    return 0;
+}
+
 START_TEST (unfinished_jobs_have_failed)
 {
     struct dt_store *s = open_store (1);
@@ -260,12 +268,17 @@ START_TEST (unfinished_jobs_have_failed)
     ck_assert_int_eq (dt_store_job_new (s, &row, &held, NULL), 0);
     ck_assert_int_eq (dt_store_job_hold (s, held, "device cuda:0: lost", NULL), 0);
     ck_assert_int_eq (dt_jobs_recover (s, NULL), 0); /* it waits on */
-    ck_assert_int_eq (dt_store_jobs (s, held, check_held, NULL, NULL), 0);
+    ck_assert_int_eq (dt_store_jobs (s, held, 0, check_held, NULL, NULL), 0);
     ck_assert_int_eq (dt_store_job_start (s, held, NULL), 0);
     ck_assert_int_eq (dt_jobs_recover (s, NULL), 0);
-    ck_assert_int_eq (dt_store_jobs (s, 0, check_left, &n, NULL), 0);
+    ck_assert_int_eq (dt_store_jobs (s, 0, 3, check_left, &n, NULL), 0);
     ck_assert_int_eq (n, 3);
-    ck_assert_int_eq (dt_store_jobs (s, 77, check_left, &n, NULL), -DT_ENOTFOUND);
+    ck_assert_int_eq (dt_store_jobs (s, 0, 1, check_left, &n, NULL), 0);
+    ck_assert_int_eq (n, 4);
+    ck_assert_int_eq (dt_store_job_new (s, &row, &id, NULL), 0);
+    ck_assert_int_eq (dt_store_jobs (s, 0, 0, check_waiting, &n, NULL), 0);
+    ck_assert_int_eq (n, 5);
+    ck_assert_int_eq (dt_store_jobs (s, 77, 0, check_left, &n, NULL), -DT_ENOTFOUND);
     dt_store_close (s);
 }
 END_TEST
