@@ -30,9 +30,9 @@ static const struct {
     { DT_STMT_TRACES, "SELECT t.digest, workload, deployment, source, calls, distinct_calls,"
                       " length (data), t.time_ns FROM trace t JOIN blob b ON b.digest = t.digest"
                       " WHERE ?1 IS NULL OR workload = ?1"
-                      " ORDER BY t.time_ns DESC, t.rowid DESC" },
+                      " ORDER BY t.rowid DESC" },
     { DT_STMT_TRACE_NEWEST, "SELECT digest FROM trace WHERE workload = ?"
-                            " ORDER BY time_ns DESC, rowid DESC LIMIT 1" },
+                            " ORDER BY rowid DESC LIMIT 1" },
     { DT_STMT_TRACE_HAS, "SELECT digest FROM trace WHERE workload = ? AND digest = ?" },
     { DT_STMT_SOLUTION_GET, "SELECT data, check_digest, solve_us FROM solution WHERE key = ?" },
     { DT_STMT_SOLUTION_PUT, "INSERT INTO solution (key, data, check_digest, solve_us, time_ns)"
@@ -64,8 +64,10 @@ static const struct {
                          " WHERE id = ? AND state IN ('queued', 'held')" },
     { DT_STMT_JOB_HOLD, "UPDATE job SET state = 'held', what = ?"
                         " WHERE id = ? AND state IN ('queued', 'held')" },
+    /* In the order in which they ended, though the clock be set back. */
     { DT_STMT_JOB_END, "UPDATE job SET state = ?, what = ?, code = nullif (?, 0), result = ?,"
-                       " tuple = ?, ended_ns = ?"
+                       " tuple = ?, ended_ns = max (?, coalesce ((SELECT max (ended_ns) + 1"
+                       " FROM job), 0))"
                        " WHERE id = ? AND state IN ('queued', 'running', 'held')" },
     { DT_STMT_JOBS, "SELECT id, kind, state, deployment, workload, what, coalesce (code, 0),"
                     " result, tuple, started_ns, coalesce (ended_ns, 0),"

@@ -117,12 +117,42 @@ done
 until_states "$taken cancelled"
 daemon_stop
 
-# --- a file that reaches its limit is a full disk: the job fails, detentd serves on
-rm "$backends/fault"
+# --- a stop leaves all in one file
 [ ! -s "$tmp/state/detent.db-wal" ] || fail 'a stop leaves what was written out of the database'
+
+# --- the clock is set back: the newest is still what came last
+rm "$backends/fault"
+"$PYTHON3" - "$tmp/state/detent.db" <<'END'
+import sqlite3, sys
+db = sqlite3.connect(sys.argv[1])
+db.execute("UPDATE trace SET time_ns = time_ns + 3600000000000")
+db.execute("UPDATE job SET ended_ns = ended_ns + 3600000000000")
+db.commit()
+END
+daemon_start
+code 0 jobs release
+code 0 trace import "$top_srcdir/trace/samples/azure_conv_sample.csv" --format azure-csv \
+    --deployment "$host" --requests 30 -o "$tmp/newer.dtrace"
+code 0 trace submit "$tmp/newer.dtrace" --workload chat --json
+newer=$(sed -n 's/.*"digest": "\([0-9a-f]*\)".*/\1/p' "$tmp/out")
+code 0 trace list
+sed -n 2p "$tmp/out" | grep -q "^$(echo "$newer" | cut -c1-12)" || fail "the newest trace is not $newer"
+code 0 tune $chat --force decoder:block_n=32
+tuple=$(sed -n 's/^tuple //p' "$tmp/out")
+"$PYTHON3" - "$tmp/state/detent.db" "$newer" <<'END' || fail 'another trace was replayed'
+import sqlite3, sys
+db = sqlite3.connect(sys.argv[1])
+trace, = db.execute("SELECT hex (trace) FROM measurement ORDER BY id DESC LIMIT 1").fetchone()
+sys.exit(trace.lower() != sys.argv[2])
+END
+code 0 commit $chat -m 'what was tuned last'
+code 0 show $chat --json
+grep -q "\"tuple\": \"$tuple\"" "$tmp/out" || fail "what is committed is not $tuple"
+daemon_stop
+
+# --- a file that reaches its limit is a full disk: the job fails, detentd serves on
 blocks=$(($(wc -c < "$tmp/state/detent.db") / 512 + 400))
 daemon_start sh -c "ulimit -f $blocks"' && exec "$@"' sh
-code 0 jobs release
 got=0
 for i in $(seq 50); do
     "$ctl" tune $chat --anew > "$tmp/out" 2> "$tmp/err" || got=$?
