@@ -103,8 +103,11 @@ static int take_devices (struct dt_measure *m, const char *backend, struct dt_er
     struct dt_job *j = m->job;
     int r;
 
-    if (!j->backend && !(j->backend = dt_strdup (backend)))
-        return dt_err_nomem (reterr);
+    if (!j->backend || strcmp (j->backend, backend) != 0) { /* solved anew while it was held */
+        dt_free (j->backend);
+        if (!(j->backend = dt_strdup (backend)))
+            return dt_err_nomem (reterr);
+    }
     j->devices = m->ranks > 1 ? m->ranks : 1;
     r = dt_holds_check (j->d->holds, backend, j->devices, reterr);
     if (r == 0)

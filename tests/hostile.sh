@@ -115,6 +115,24 @@ for i in $(seq $((ended + 1)) $((ended + taken))); do
     code 0 cancel "$i"
 done
 until_states "$taken cancelled"
+
+# --- the deployment moves to another backend while a job is held: that one is held then
+code 0 tune $chat --detach
+until_states '1 held'
+ln -s "$top_builddir/.libs/backend-told.so" "$backends/detent-backend-other.so"
+cp "$top_srcdir/programs/detent/attention.py" "$tmp"
+sed 's/^backend: .*/backend: other/' "$host" > "$tmp/other.yaml"
+code 0 solve "$tmp/other.yaml"
+code 0 jobs release
+tries=0
+until states | grep -c held | grep -qx 0; do
+    tries=$((tries + 1))
+    [ "$tries" -lt 300 ] || fail 'it is held on'
+    sleep 0.2
+done
+code 0 status --json
+grep -q '"device": "other:0"' "$tmp/out" || fail 'another device is held'
+code 0 solve "$host"
 daemon_stop
 
 # --- a stop leaves all in one file
