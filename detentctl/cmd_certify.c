@@ -114,8 +114,31 @@ static int certify (const struct dt_ctl *c, struct dt_err *reterr)
     return r;
 }
 
+/* What would be left out of account is refused: a revocation is for good. */
+static int check_modes (const struct dt_ctl *c, struct dt_err *reterr)
+{
+    static const char *const of_rounds[] = { "family", "site", "assignment", "repeats", "rivals",
+                                             "seed", "anew", "shared", "detach", NULL };
+    int modes = dt_ctl_flag (c, "list") + dt_ctl_flag (c, "show") + dt_ctl_flag (c, "revoke");
+
+    if (modes > 1)
+        return dt_err_set (reterr, -DT_EUSAGE, "certify: one of --list, --show and --revoke");
+    if (dt_ctl_flag (c, "revoke") && c->n_args)
+        return dt_err_set (reterr, -DT_EUSAGE, "certify --revoke: unexpected argument '%s'",
+                           c->arg[0]);
+    for (size_t i = 0; modes && of_rounds[i]; i++)
+        if (dt_ctl_flag (c, of_rounds[i]))
+            return dt_err_set (reterr, -DT_EUSAGE, "certify: --%s does not go with --list, --show "
+                               "and --revoke", of_rounds[i]);
+    return 0;
+}
+
 static int run (const struct dt_ctl *c, struct dt_err *reterr)
 {
+    int r = check_modes (c, reterr);
+
+    if (r < 0)
+        return r;
     if (dt_ctl_value (c, "revoke"))
         return revoke (c, reterr);
     if (dt_ctl_value (c, "why"))

@@ -85,6 +85,12 @@ refused 2 "name is not UTF-8" tune $chat --force "decoder:$(printf 'a\377')=64"
 refused 2 "value has a control character" tune $chat --force "decoder:block_n=$(printf '6\n4')"
 refused 2 "name has 300 bytes" tune $chat --force "decoder:$(printf '%0300d' 0)=64"
 
+# --- nor is what goes with another use of certify
+zeros=000000000000
+refused 2 'one of --list, --show and --revoke' certify --list --revoke $zeros --why x
+refused 2 "unexpected argument 'host-small'" certify host-small --revoke $zeros --why x
+refused 2 'seed does not go with' certify host-small --list --seed 2
+
 # --- more at once than there are places, for a device that is lost: those that were taken
 # have a number, wait through a restart, and can be cancelled
 echo 'gone cudaErrorUnknown' > "$backends/fault"
