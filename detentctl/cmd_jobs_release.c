@@ -22,7 +22,9 @@ static int run (const struct dt_ctl *c, struct dt_err *reterr)
         dt_json_set (o, "released", dt_holds_json (reply->hold_list->hold,
                                                    reply->hold_list->n_hold));
         dt_json_print (o);
-    } else
+    } else if (reply->hold_list->n_hold == 0)
+        puts ("No device is held.");
+    else
         dt_holds_print (reply->hold_list->hold, reply->hold_list->n_hold, "released");
     detent__reply__free_unpacked (reply, NULL);
     return 0;

@@ -58,6 +58,10 @@ code 0 trace import "$top_srcdir/trace/samples/azure_conv_sample.csv" --format a
 code 0 trace submit "$tmp/chat.dtrace" --workload chat
 code 0 solve "$host"
 
+# --- who releases is told that there is nothing to release
+code 0 jobs release
+grep -qx 'No device is held.' "$tmp/out" || fail 'a release of nothing says nothing'
+
 # --- the lock is no file: the job fails at once, and the next one has its turn
 lock=$locks/detent-host.lock
 mkfifo "$lock"
