@@ -30,6 +30,11 @@ struct dt_span {
     uint32_t line, column; /* from 1; column counts bytes */
 };
 
+/* What a condition computes for itself: a pin of an equal value outside does not replace
+ * it.  An input that it reads is DT_COPY_INPUT, a select of that input in both arms, which
+ * simplifying replaces by the input, whatever is pinned. */
+enum dt_copy { DT_COPY_NONE, DT_COPY_VALUE, DT_COPY_INPUT };
+
 /* The fields up to `copy` are what hash-consing compares (no padding there). */
 struct dt_node {
     int64_t imm;
@@ -37,8 +42,7 @@ struct dt_node {
     uint32_t guard;   /* bool; DT_NODE_NONE: always on the path; partial ops    */
     uint8_t op, type;
     uint8_t safe;     /* partial, and proven never to fault: no guard           */
-    uint8_t copy;     /* computed by a condition for itself: a pin of an equal value
-                         outside does not replace it.  Specialised graphs only  */
+    uint8_t copy;     /* enum dt_copy; specialised graphs only                  */
     uint32_t span;    /* index into graph.span: where the program computes it   */
     const char *name; /* "function.local" of its first binding, or NULL         */
     uint64_t seq;     /* program order; builders take graph.next_seq++          */

@@ -257,6 +257,8 @@ static int rebuild_node (struct dt_simp *s, const struct bind *b, const struct d
     if (pin != DT_NODE_NONE || (n->op == DT_OP_PIN && b->pin)
         || (n->op == DT_OP_KNOB && b->knob))
         r = put_symbol (s, b, n, pin, &map[i]);
+    else if (n->copy == DT_COPY_INPUT)
+        r = dt_simp_add (s, moved (&g->node[n->b], map), &map[i]);
     else
         r = dt_simp_add (s, moved (n, map), &map[i]);
     if (r < 0)

@@ -170,7 +170,7 @@ int dt_spec_node (struct dt_spec *s, const struct dt_expr *e, uint8_t op, uint8_
                   int n, struct dt_value *ret)
 {
     struct dt_node node = { .op = op, .type = type, .a = DT_NODE_NONE, .b = DT_NODE_NONE, .c = DT_NODE_NONE,
-                            .guard = DT_NODE_NONE, .copy = s->conditions > 0 };
+                            .guard = DT_NODE_NONE, .copy = s->conditions > 0 ? DT_COPY_VALUE : DT_COPY_NONE };
     uint32_t *operand[] = { &node.a, &node.b, &node.c }, id;
     int i, r;
 

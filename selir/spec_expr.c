@@ -61,6 +61,22 @@ static int name (struct dt_spec *s, const struct dt_expr *e, struct dt_value *re
     return 0;
 }
 
+/* A field of the Batch record that a condition reads. */
+static int read_input (struct dt_spec *s, struct dt_value v, struct dt_value *ret)
+{
+    struct dt_node n = { .op = DT_OP_SELECT, .type = s->g->node[v.node].type, .b = v.node,
+                         .c = v.node, .guard = DT_NODE_NONE, .span = s->g->node[v.node].span,
+                         .copy = DT_COPY_INPUT, .seq = s->g->next_seq++ };
+    uint32_t id;
+    int r;
+
+    if ((r = dt_graph_const (s->g, DT_TYPE_BOOL, 1, &n.a, s->err)) < 0
+        || (r = dt_graph_add (s->g, n, &id, s->err)) < 0)
+        return r;
+    *ret = DT_V_NODE (id, n.type);
+    return 0;
+}
+
 static int attribute (struct dt_spec *s, const struct dt_expr *e, struct dt_value *ret)
 {
     struct dt_value v;
@@ -73,6 +89,8 @@ static int attribute (struct dt_spec *s, const struct dt_expr *e, struct dt_valu
         for (i = 0; i < v.seq->class->n_fields; i++)
             if (strcmp (v.seq->class->field[i].name, e->s) == 0) {
                 *ret = v.seq->item[i];
+                if (s->conditions > 0 && ret->kind == DT_VALUE_NODE && v.seq->class == s->p->batch)
+                    return read_input (s, *ret, ret);
                 return 0;
             }
     if (v.kind == DT_VALUE_MODULE)

@@ -121,7 +121,7 @@ static int add (struct dt_graph *g, uint8_t op, uint32_t a, uint32_t b, uint32_t
                 uint32_t *ret, struct dt_err *err)
 {
     struct dt_node n = { .op = op, .type = DT_TYPE_BOOL, .a = a, .b = b, .c = DT_NODE_NONE,
-                         .guard = DT_NODE_NONE, .span = span, .copy = 1,
+                         .guard = DT_NODE_NONE, .span = span, .copy = DT_COPY_VALUE,
                          .seq = g->next_seq++ };
 
     return dt_graph_add (g, n, ret, err);

@@ -259,7 +259,6 @@ def check_equals(program, pinned, pins, points):
         if isinstance(s, Let):
             s.code = compile(s.expr, "<let>", "eval")
     texts = {t for s, _ in walk(pinned.statements) if isinstance(s, Let) for t in [*subexpressions(s.expr), s.name]} - set(pins)
-    texts |= {f"call.{n}" for n in program.domains}  # an input is pinned with its equal in conditions too
     others = [(compile(t, "<value>", "eval"), t) for t in sorted(texts)]
     left = {(p, t) for p in pins for _, t in others}
     met = Counter()

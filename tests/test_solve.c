@@ -67,6 +67,16 @@ static const struct {
       "    splits = -(-call.m // 4)\n    require(splits >= -(-call.m // 4), \"covers\")\n"
       "    return Choice(x=splits, y=0)\n", 16,
       "choose.splits: 1 2 3 4 | illegal illegal illegal proved", 0 },
+    { "a condition that reads the pinned input itself",
+      "    require(call.m <= 3, \"few\")\n    return Choice(x=call.m, y=0)\n", 5,
+      "no assignment is legal; the first: m=4: few (f.py:18:5)", -DT_EILLEGAL },
+    { "a condition on a local that is the input",
+      "    splits = call.m\n    require(splits <= 3, \"few\")\n    return Choice(x=splits, y=0)\n", 5,
+      "input.m: 1 2 3 4 5 | proved proved proved illegal illegal", 0 },
+    { "a condition on a pinned input and its local",
+      "    splits = call.m\n    require(splits >= call.m, \"covers\")\n"
+      "    return Choice(x=splits, y=0)\n", 3,
+      "input.m: 1 2 3 | illegal illegal proved", 0 },
     { "a point that repeats the expression is the same value",
       "    splits = -(-call.m // 4)\n    require(splits <= 3, \"few\")\n"
       "    return Choice(x=-(-call.m // 4), y=0)\n", 16,
