@@ -11,7 +11,7 @@
 #include "selir/program.h"
 #include "selir/vm.h"
 
-#define DT_SOLVER_VERSION 5
+#define DT_SOLVER_VERSION 6
 #define DT_SOLVE_MAX_ASSIGNMENTS (1u << 20)
 #define DT_SOLVE_MAX_CANDIDATES (1u << 16) /* of one pin */
 

@@ -35,24 +35,58 @@ static int everything_excluded (const struct dt_vra *v, struct dt_err *reterr)
     return r;
 }
 
-/* 1 if some limit computes what may raise: where it does, it excludes nothing, and the
+/* Whether the limit's own expression raises at point i, where it excludes nothing: the
  * error is judged as a duty. */
-static int may_raise (const struct dt_vra *v)
+static int raises (const struct dt_vra_worker *w, const uint8_t *cone, size_t i)
 {
-    const struct dt_graph *g = v->g;
-    uint8_t *mask = dt_calloc (g->n_nodes, 1);
-    int found = 0;
+    const struct dt_graph *g = w->part->g;
 
-    if (!mask)
+    for (uint32_t k = 0; k < g->n_nodes; k++) {
+        uint32_t guard = g->node[k].guard;
+
+        if (cone[k] && dt_node_faults (&g->node[k]) && dt_batch_faults (w->batch, k)[i]
+            && (guard == DT_NODE_NONE || dt_batch_column (w->batch, guard)[i]))
+            return 1;
+    }
+    return 0;
+}
+
+static int excludes (const struct dt_vra_worker *w, size_t limit, const uint8_t *cone, size_t i)
+{
+    const struct dt_vra_part *p = w->part;
+    uint32_t guard = p->limit[limit].guard;
+
+    return !dt_batch_column (w->batch, p->limit[limit].value)[i]
+           && (guard == DT_NODE_NONE || dt_batch_column (w->batch, guard)[i])
+           && !raises (w, cone, i);
+}
+
+/* 1: every point is excluded by a limit that does not raise there. */
+static int nothing_left (struct dt_vra_worker *w, uint64_t count)
+{
+    const struct dt_vra_part *p = w->part;
+    uint8_t *cone = dt_calloc (p->n_limits, p->g->n_nodes);
+    uint64_t at, outside = 0;
+    size_t i, k, n;
+
+    if (!cone)
         return -ENOMEM;
-    for (uint32_t i = 0; i < g->n_nodes; i++)
-        mask[i] = (uint8_t)dt_node_faults (&g->node[i]);
-    dt_reach_users (g, mask);
-    for (size_t i = 0; i < v->n_limits; i++)
-        found |= mask[v->limit[i].cond->value]
-                 || (v->limit[i].cond->guard != DT_NODE_NONE && mask[v->limit[i].cond->guard]);
-    dt_free (mask);
-    return found;
+    for (k = 0; k < p->n_limits; k++) {
+        dt_reach_root (cone + k * p->g->n_nodes, p->limit[k].value);
+        dt_reach_root (cone + k * p->g->n_nodes, p->limit[k].guard);
+        dt_reach_cone (p->g, cone + k * p->g->n_nodes);
+    }
+    for (at = 0; at < count && outside == at; at += n) {
+        n = count - at < DT_BATCH_POINTS ? (size_t)(count - at) : DT_BATCH_POINTS;
+        dt_vra_points (w, 0, at, n);
+        for (i = 0; i < n; i++) {
+            for (k = 0; k < p->n_limits && !excludes (w, k, cone + k * p->g->n_nodes, i); k++)
+                ;
+            outside += k < p->n_limits;
+        }
+    }
+    dt_free (cone);
+    return outside == count;
 }
 
 int dt_vra_judge_limits (struct dt_vra_worker *w, struct dt_err *reterr)
@@ -69,18 +103,16 @@ int dt_vra_judge_limits (struct dt_vra_worker *w, struct dt_err *reterr)
     count = dt_points_count (p->axis, p->n_axes);
     if ((sample = count > DT_VRA_MAX_POINTS))
         count = dt_points_sampled (p->n_axes);
-    if ((r = dt_vra_take (w, p)) == 0)
+    if ((r = dt_vra_take (w, p)) == 0) {
         outside = count_outside (w, sample, count);
+        r = outside == count && !sample ? nothing_left (w, count) : 0;
+    }
     w->part = NULL; /* another part may get the same address */
     dt_vra_part_free (p);
     if (r < 0)
         return dt_err_nomem (reterr);
-    if (outside == count && !sample) {
-        if ((r = may_raise (w->v)) < 0)
-            return dt_err_nomem (reterr);
-        if (r == 0)
-            return everything_excluded (w->v, reterr);
-    }
+    if (r > 0)
+        return everything_excluded (w->v, reterr);
     if (outside > 0)
         snprintf (s->excluded, sizeof s->excluded,
                   sample ? "assumptions exclude %" PRIu64 " of a sample of %" PRIu64 " inputs"

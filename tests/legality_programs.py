@@ -168,11 +168,13 @@ class Pinned:
         fields = ", ".join(p for p, free in program.fields.values() if not free)
         self.runs = {bits: self.function(self.statements, fields, bits) for bits in (64, WIDE)}
         needs = read_by(self.statements)
-        self.limits, self.unsure = [], []
+        self.limits, self.unsure, self.narrow = [], [], []
         for s, guards in self.conds:
             if s.kind == "assume":
                 names = closure(reads(s.expr) | set(guards), needs)
-                (self.unsure if names & set(self.arguments) else self.limits).append(self.alone(s.index, needs, names))
+                (self.unsure if names & set(self.arguments) else self.limits).append(self.alone(s.index, needs, names, WIDE))
+                if not names & set(self.arguments):
+                    self.narrow.append(self.alone(s.index, needs, names, 64))
 
     def function(self, block, fields, bits):
         names = compiled(self.numbered(block), self.arguments, fields, bits)
@@ -184,10 +186,10 @@ class Pinned:
         return [If(s.guard, self.numbered(s.then), self.numbered(s.other)) if isinstance(s, If)
                 else Let("_", f"cond({s.index}, {s.expr})") if isinstance(s, Cond) else s for s in block]
 
-    def alone(self, index, needs, names):
+    def alone(self, index, needs, names, bits):
         """What one condition needs, so that nothing else can raise before it."""
         block = only(self.statements, index, itertools.count())
-        return self.function(self.without(block, names), "0", WIDE)
+        return self.function(self.without(block, names), "0", bits)
 
     def without(self, block, names):
         found = []
@@ -209,8 +211,8 @@ class Pinned:
             return None
         return len(function["broken"]) > 0
 
-    def is_outside(self, call, values, also=()):
-        return any(self.breaks(f, call, values) for f in (*self.limits, *also))
+    def is_outside(self, call, values, also=(), bits=WIDE):
+        return any(self.breaks(f, call, values) for f in (*(self.limits if bits == WIDE else self.narrow), *also))
 
     def stops(self, call, values, bits):
         """(1 if it raises or a condition does not hold, binding fields or None)"""
@@ -351,6 +353,8 @@ class Judge:
             raise Skip("a branch that nothing decides")
         if any(is_arm(program, p, needs) for p in self.pins):
             raise Skip("a pin of one arm")
+        if any(self.is_input(p) for p in site["pins"]):
+            raise Skip("an input that other values read")
         domains = {n: eval(d) for n, d in program.domains.items()}
         self.points = [dict(zip(domains, v)) for v in itertools.product(*domains.values())]
         if len(self.points) > MAX_POINTS or site["assignments"]["total"] > MAX_ASSIGNMENTS:
@@ -359,6 +363,13 @@ class Judge:
         check_equals(program, self.pinned, self.pins, self.points)
         self.calls = [Call(p) for p in self.points]
         self.why = {key(w["assignment"], site): w["why"] for w in site["assignments"]["why_illegal"]}
+
+    def is_input(self, pin):
+        """A local by name, and an input by what it is: pinned wherever a value reads it, and not in conditions."""
+        lets = [s for s, _ in walk(self.program.statements) if isinstance(s, Let)]
+        read = f"call.{pin['expression']}"
+        return (pin["expression"] in self.program.domains
+                and sum(read in s.expr for s in lets) + sum(s.name == pin["name"].removeprefix("choose.") for s in lets) > 2)
 
     def attained(self):
         """The pins' values, with the knobs, at points where the program runs through."""
@@ -382,22 +393,23 @@ class Judge:
     def none_legal(self):
         for pins, knobs in self.attained():
             values = {**dict(zip(self.pins, pins)), **dict(zip(self.program.knobs, knobs))}
-            if self.is_legal(values, 64) and not (self.pinned.unsure and self.is_legal(values, 64, self.pinned.unsure) is None):
+            if (self.is_legal(values, 64) and self.is_legal(values, 64, assumes=64)
+                    and not (self.pinned.unsure and self.is_legal(values, 64, self.pinned.unsure) is None)):
                 raise AssertionError(f"{values} is legal, and the solve says that nothing is")
 
     def values(self, assignment):
         return {n.removeprefix("choose."): v for n, v in assignment.items()}
 
-    def is_legal(self, values, bits, also=()):
-        """Judge all points; None if none is inside."""
+    def is_legal(self, values, bits, also=(), assumes=WIDE):
+        """Judge all points; None if none is inside.  assumes: bits of what they compute for themselves."""
         fields, any_inside = {}, False
         for point, call in zip(self.points, self.calls):
             stops, got = self.pinned.stops(call, values, bits)
             if stops:
-                if not self.pinned.is_outside(call, values, also):
+                if not self.pinned.is_outside(call, values, also, assumes):
                     return False
                 continue
-            if self.pinned.is_outside(call, values, also):
+            if self.pinned.is_outside(call, values, also, assumes):
                 continue
             any_inside = True
             own = tuple(v for n, v in point.items() if INPUTS[n][0] == "Own")
@@ -414,7 +426,8 @@ class Judge:
     def one(self, assignment):
         values, why = self.values(assignment), self.why.get(key(assignment, self.site))
         legal = self.is_legal(values, 64)
-        if legal is False and why is None and self.is_legal(values, WIDE):
+        if (legal is False and why is None and self.is_legal(values, WIDE)
+                or legal and why is not None and self.is_legal(values, 64, assumes=64) is False):
             self.counts["left out: an int beyond 64 bits"] += 1
             return
         if legal is not None and legal != (why is None):

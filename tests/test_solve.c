@@ -121,6 +121,10 @@ static const struct {
       "    assume(20 // (call.m - 2) > 6, \"far\")\n    x = 1 if call.m > 1 else 2\n"
       "    return Choice(x=x, y=0)\n", 4,
       "no assignment is legal; the first: m=2: ZeroDivisionError (f.py:18:12)", -DT_EILLEGAL },
+    { "beside one that excludes all, raising or not",
+      "    assume(call.m * call.m < call.m, \"none\")\n    assume(20 // (call.m - 2) > 6, \"far\")\n"
+      "    x = 1 if call.m > 1 else 2\n    return Choice(x=x, y=0)\n", 4,
+      "f.py:18:5: the program's assumptions leave no input: none", -DT_EILLEGAL },
     { "nor does one of which an index raises",
       "    k = (1, 7)[call.m]\n    assume(k < 7, \"few\")\n    x = 1 if call.m > 1 else 2\n"
       "    return Choice(x=x, y=0)\n", 4,
