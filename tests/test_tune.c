@@ -37,6 +37,33 @@ static void teardown (void)
     rig_done (&rig);
 }
 
+/* FILE of the build as NAME in the folder of the test. */
+static void link_file (const char *file, const char *name)
+{
+    char *from = dt_strf ("%s/%s", backend_dir, file), *to = dt_strf ("%s/%s", rig.dir, name);
+    char real[4096];
+
+    ck_assert_ptr_nonnull (realpath (from, real));
+    ck_assert_int_eq (symlink (real, to), 0);
+    dt_free (from);
+    dt_free (to);
+}
+
+/* A backend of tests/ in the place of the host's. */
+static void use_backend (const char *file)
+{
+    link_file (file, "detent-backend-host.so");
+    snprintf (backend_dir, sizeof backend_dir, "%s", rig.dir);
+}
+
+/* For what is not about time: a busy machine's times may not be trusted, and then no tune
+ * is done. */
+static void use_steady (void)
+{
+    link_file ("detent-backend-host.so", "host.so");
+    use_backend ("backend-steady.so");
+}
+
 static void free_reply (Detent__Reply *r)
 {
     detent__reply__free_unpacked (r, NULL);
@@ -228,6 +255,7 @@ START_TEST (tunes_commits_and_fetches)
     Detent__Reply *done, *reply;
     int n;
 
+    use_steady ();
     start (4, 0);
     ck_assert_int_eq (send_tune (rig.client, "host-small", "chat", 3, 0, &err), 0);
     done = follow (rig.client, &n);
@@ -401,6 +429,7 @@ START_TEST (one_tuple_of_two_workloads)
     t.force = list;
     t.n_force = 2;
     t.has_no_tables = t.no_tables = 1;
+    use_steady ();
     start (2, 0);
     submit (workload[1], "decoder", 2, 0);
     for (size_t i = 0; i < DT_ARRAY_SIZE (workload); i++) {
@@ -428,6 +457,7 @@ START_TEST (measurements_are_reused)
     Detent__Reply *reply;
     int64_t n;
 
+    use_steady ();
     start (3, 0);
     reply = tune_with (&t, &err);
     ck_assert_str_eq (reply->job->state, "done");
@@ -462,6 +492,7 @@ START_TEST (b31_forced_values)
     Detent__TuneRequest t = DETENT__TUNE_REQUEST__INIT;
     struct dt_err err = { "" };
 
+    use_steady ();
     start (2, 0);
     t.force = list;
     t.n_force = 1;
@@ -573,20 +604,6 @@ START_TEST (refused_tunes)
 }
 END_TEST
 
-/* A backend of tests/backend-faulty.c in the place of the host's. */
-static void use_faulty (const char *name)
-{
-    char *from = dt_strf ("%s/%s.so", backend_dir, name), *to;
-    char real[4096];
-
-    ck_assert_ptr_nonnull (realpath (from, real));
-    snprintf (backend_dir, sizeof backend_dir, "%s", rig.dir);
-    to = dt_strf ("%s/detent-backend-host.so", rig.dir);
-    ck_assert_int_eq (symlink (real, to), 0);
-    dt_free (from);
-    dt_free (to);
-}
-
 /* A deployment that was solved before its backend was there, or under another one, is
  * held against it before a kernel is asked for. */
 START_TEST (the_backends_schema)
@@ -594,7 +611,7 @@ START_TEST (the_backends_schema)
     char *plugin = dt_strf ("%s/detent-backend-host.so", rig.dir), *real;
     struct dt_err err = { "" };
 
-    use_faulty ("backend-strict");
+    use_backend ("backend-strict.so");
     ck_assert_ptr_nonnull (real = realpath (plugin, NULL));
     ck_assert_int_eq (unlink (plugin), 0);
     start (2, 0);
@@ -618,7 +635,7 @@ START_TEST (b21_refused_values)
     Detent__Reply *reply;
     int n;
 
-    use_faulty ("backend-picky");
+    use_backend ("backend-picky.so");
     start (2, 0);
     ck_assert_int_eq (send_tune (rig.client, "host-small", "chat", 2, 0, &err), 0);
     reply = follow (rig.client, &n);
@@ -643,7 +660,7 @@ START_TEST (b21_no_legal_value)
     Detent__Reply *reply;
     int n;
 
-    use_faulty ("backend-picky");
+    use_backend ("backend-picky.so");
     start (2, 1);
     ck_assert_int_eq (send_tune (rig.client, "host-small", "chat", 2, 0, &err), 0);
     reply = follow (rig.client, &n);
@@ -672,7 +689,7 @@ START_TEST (b31_forced_and_refused)
     struct dt_err err = { "" };
     Detent__Reply *reply;
 
-    use_faulty ("backend-picky");
+    use_backend ("backend-picky.so");
     start (2, 0);
     rig_describe (trace);
     ck_assert_int_eq (dt_trace_add_site (trace, "attention", "decoder", 4, &err), 0);
@@ -764,7 +781,7 @@ START_TEST (a_tie_keeps_the_incumbent)
     const char *other;
     char *at_first;
 
-    use_faulty ("backend-told");
+    use_backend ("backend-told.so");
     tell (NULL);
     start (2, 0);
     reply = tune_forced (NULL);
@@ -818,7 +835,7 @@ START_TEST (b25_b29_b30_faults)
     struct dt_digest head;
     int n;
 
-    use_faulty ("backend-told");
+    use_backend ("backend-told.so");
     tell (NULL);
     start (2, 0);
     free_reply (tune_forced (NULL));
