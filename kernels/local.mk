@@ -76,6 +76,7 @@ cuda_backend_c = \
 	kernels/cuda/error.c \
 	kernels/cuda/library.c kernels/cuda/library.h \
 	kernels/cuda/nvml.c kernels/cuda/nvml.h \
+	kernels/cuda/plant.h \
 	kernels/cuda/span.c kernels/cuda/span.h \
 	kernels/cuda/timed.c kernels/cuda/timed.h \
 	kernels/allreduce/cuda/allreduce.c kernels/allreduce/cuda/allreduce.h \

@@ -276,9 +276,12 @@ int dt_ranks_times (struct dt_ranks *k, uint64_t *ns, size_t n, struct dt_err *r
     int r = take_times (k, 1, ns, n, reterr);
 
     for (i = 2; i < k->ranks; i++) { /* every reply is taken: the sockets stay in step */
-        int q = take_times (k, i, ns, n, r < 0 ? &other : reterr);
+        int q = take_times (k, i, ns, n, &other);
 
-        r = r < 0 ? r : q;
+        if (q < 0 && (r == 0 || r == -EAGAIN)) {
+            r = q;
+            *reterr = other;
+        }
     }
     return r;
 }

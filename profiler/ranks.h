@@ -37,7 +37,8 @@ int dt_ranks_opened (struct dt_ranks *k, struct dt_err *reterr);
 
 /* Pass a measure request on; then, once rank 0 has run it too, take the others' times:
  * of each repeat the least stays in ns [n], since the rank that came last waited for
- * nobody.  `rank 1: ` stands before the text of another rank's error. */
+ * nobody.  `rank 1: ` stands before the text of another rank's error; -EAGAIN only if no
+ * rank has another. */
 int dt_ranks_pass (struct dt_ranks *k, const Detent__WorkerRequest *rq, struct dt_err *reterr);
 int dt_ranks_times (struct dt_ranks *k, uint64_t *ns, size_t n, struct dt_err *reterr);
 

@@ -1,5 +1,6 @@
 #include "profiler/worker.h"
 
+#include <errno.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -11,6 +12,10 @@
 #include "profiler/device.h"
 #include "profiler/ranks.h"
 #include "proto/frame.h"
+
+/* Runs of one call whose times are missed before that is the answer: a missed one is rare
+ * and comes alone. */
+#define TRIES 5
 
 /* Operands of one call, filled.  They follow from facts, requests and seeds
  * alone, so one set serves every assignment. */
@@ -25,6 +30,7 @@ struct worker {
     int fd;
     struct dt_plugin plugin;
     struct dt_ranks *ranks;     /* the others, of a group; else NULL */
+    int is_other;               /* one of those: rank 0 says what is run again */
     struct dt_certify *certify; /* the round, or NULL */
     struct operands set[DT_WORKER_OPERAND_SETS];
     size_t held_bytes;
@@ -79,6 +85,7 @@ static void close_plugin (struct worker *w)
     w->output = w->workspace = NULL;
     w->output_bytes = w->workspace_bytes = 0;
     w->ranks = dt_ranks_free (w->ranks);
+    w->is_other = 0;
     dt_plugin_close (&w->plugin);
 }
 
@@ -93,6 +100,7 @@ static int open_ranks (struct worker *w, const Detent__WorkerOpen *m, struct dt_
         join.rank = m->rank;
         join.gather = dt_ranks_gather_below;
         join.user = &w->fd;
+        w->is_other = 1;
         return dt_plugin_join (&w->plugin, &join, reterr);
     }
     if ((r = dt_ranks_start (m, &w->ranks, reterr)) < 0)
@@ -260,7 +268,7 @@ static int on_measure (struct worker *w, const struct dt_plugin_call *c, uint32_
     struct dt_backend_error err = { "" };
     struct dt_backend_plan plan;
     void *operands = NULL;
-    int r;
+    int r, again = 0;
 
     if (repeats < 1 || repeats > DT_WORKER_MAX_REPEATS)
         return dt_err_set (reterr, -DT_EINPUT, "%u repeats; 1 to %d are possible", repeats,
@@ -274,10 +282,14 @@ static int on_measure (struct worker *w, const struct dt_plugin_call *c, uint32_
         return r;
     if (!(ret->ns = dt_calloc (repeats, sizeof *ret->ns)))
         return dt_err_nomem (reterr);
-    for (uint32_t i = 0; i < repeats; i++)
-        if ((r = run_once (w, c, operands, &ret->ns[i], reterr)) < 0)
-            return r;
     ret->n_ns = repeats;
+    for (uint32_t i = 0; i < repeats; i++) { /* all of them: other ranks do not know of one */
+        if ((r = run_once (w, c, operands, &ret->ns[i], reterr)) < 0 && r != -EAGAIN)
+            return r;
+        again |= r < 0;
+    }
+    if (again)
+        return -EAGAIN;
     rp->body_case = DETENT__WORKER_REPLY__BODY_TIMES;
     rp->times = ret;
     return dt_device_state (&w->plugin, 0, ret->state, reterr);
@@ -308,14 +320,33 @@ static int measure_ranks (struct worker *w, const struct dt_plugin_call *c,
     /* Their replies are taken in any case: the sockets must stay in step. */
     q = dt_ranks_times (w->ranks, times->ns, times->n_ns, &theirs);
     /* Rank 0 may only know that another did not come; that one may know why. */
-    return q == 0 || (r < 0 && q != -DT_ELOST) ? r : dt_err_set (reterr, q, "%s", theirs.text);
+    if (q < 0 && (r == 0 || r == -EAGAIN || q == -DT_ELOST))
+        return dt_err_set (reterr, q, "%s", theirs.text);
+    return r;
+}
+
+/* A run whose time was missed is run again. */
+static int measure (struct worker *w, const struct dt_plugin_call *c,
+                    const Detent__WorkerRequest *rq, Detent__WorkerReply *rp,
+                    Detent__WorkerTimes *times, struct dt_err *reterr)
+{
+    for (int turn = 0; turn < TRIES; turn++) {
+        int r = measure_ranks (w, c, rq, rp, times, reterr);
+
+        if (r != -EAGAIN || w->is_other)
+            return r;
+        dt_free (times->ns);
+        times->ns = NULL;
+        times->n_ns = 0;
+    }
+    return dt_err_prefix (reterr, -DT_EUNTRUSTED, "%d runs in a row", TRIES);
 }
 
 static int on_call (struct worker *w, const Detent__WorkerRequest *rq, Detent__WorkerReply *rp,
                     Detent__WorkerPlan *plan, Detent__WorkerTimes *times, struct dt_err *reterr)
 {
-    int measure = rq->body_case == DETENT__WORKER_REQUEST__BODY_MEASURE;
-    const Detent__WorkerCall *m = measure ? rq->measure : rq->plan;
+    int timed = rq->body_case == DETENT__WORKER_REQUEST__BODY_MEASURE;
+    const Detent__WorkerCall *m = timed ? rq->measure : rq->plan;
     struct dt_plugin_call c;
     char text[256];
     int r;
@@ -324,8 +355,7 @@ static int on_call (struct worker *w, const Detent__WorkerRequest *rq, Detent__W
         return dt_err_set (reterr, -DT_EINPUT, "no backend is open");
     if ((r = dt_plugin_call_init (&c, w->plugin.backend, m, reterr)) < 0)
         return r;
-    r = measure ? measure_ranks (w, &c, rq, rp, times, reterr)
-                : on_plan (w, &c, rp, plan, reterr);
+    r = timed ? measure (w, &c, rq, rp, times, reterr) : on_plan (w, &c, rp, plan, reterr);
     if (r < 0) {
         dt_plugin_call_text (&c, text, sizeof text);
         dt_err_prefix (reterr, r, "%s", text);

@@ -403,7 +403,7 @@ endif
 
 # kernels/cuda: what needs no GPU, and the programs that tests/gpu/run runs on one
 EXTRA_DIST += tests/gpu/test_cuda_host.c tests/gpu/check.c tests/gpu/planted.c tests/gpu/cublaslt.c \
-	tests/gpu/rig.c tests/gpu/rig.h tests/gpu/run
+	tests/gpu/rig.c tests/gpu/rig.h tests/gpu/run tests/gpu/trap.cu tests/gpu/trap.h
 if HAVE_CUDA
 if HAVE_CHECK
 check_PROGRAMS += tests/gpu/test_cuda_host
@@ -421,7 +421,7 @@ tests_gpu_check_CFLAGS = $(cuda_cflags)
 tests_gpu_check_LDADD = libdtcuda.la $(cuda_libs)
 check_LTLIBRARIES += tests/gpu/backend-cuda-planted.la
 cuda_planted_lo = tests/gpu/delay-planted.lo tests/gpu/chain-planted.lo tests/gpu/fill-planted.lo \
-	tests/gpu/reduce-planted.lo tests/gpu/sums-fill-planted.lo
+	tests/gpu/reduce-planted.lo tests/gpu/sums-fill-planted.lo tests/gpu/trap.lo
 tests_gpu_backend_cuda_planted_la_SOURCES = tests/gpu/planted.c \
 	$(cuda_backend_main) $(cuda_backend_c)
 nodist_tests_gpu_backend_cuda_planted_la_SOURCES = kernels/cuda/build.h
@@ -433,6 +433,8 @@ tests_gpu_backend_cuda_planted_la_DEPENDENCIES = $(cuda_planted_lo)
 $(tests_gpu_backend_cuda_planted_la_OBJECTS): kernels/cuda/build.h
 tests/gpu/delay-planted.lo: $(top_srcdir)/kernels/cuda/delay.cu $(cuda_backend_c)
 	$(AM_V_GEN)sh $(top_srcdir)/kernels/cuda/nvcc-lo $@ $< $(nvcc_command) -DDT_PLANT
+tests/gpu/trap.lo: $(top_srcdir)/tests/gpu/trap.cu $(top_srcdir)/tests/gpu/trap.h
+	$(AM_V_GEN)sh $(top_srcdir)/kernels/cuda/nvcc-lo $@ $< $(nvcc_command)
 tests/gpu/chain-planted.lo: $(top_srcdir)/kernels/gemm/cuda/chain.cu $(cuda_backend_c)
 	$(AM_V_GEN)sh $(top_srcdir)/kernels/cuda/nvcc-lo $@ $< $(nvcc_command) -DDT_PLANT
 tests/gpu/reduce-planted.lo: $(top_srcdir)/kernels/allreduce/cuda/reduce.cu $(cuda_backend_c)

@@ -324,6 +324,35 @@ START_TEST (runs_every_rank)
 }
 END_TEST
 
+/* Of one rank, the other, and one that never has a time. */
+static const struct {
+    int64_t stride;
+    uint64_t want_ns; /* 0: an error */
+} missed[] = { { 1024, 1000 + 3000 + 64 - 1 }, { 4096, 1000 + 3000 + 64 - 1 }, { 2048, 0 } };
+
+START_TEST (missed_times_are_run_again)
+{
+    Detent__WorkerReply *rp;
+
+    start ();
+    detent__worker_reply__free_unpacked (open_ranks (built (".libs/backend-ranks.so"), 2), NULL);
+    send_call (1, missed[_i].stride, 1, NULL);
+    rp = receive ();
+    if (missed[_i].want_ns) {
+        ck_assert_int_eq (rp->body_case, DETENT__WORKER_REPLY__BODY_TIMES);
+        ck_assert_uint_eq (rp->times->ns[0], missed[_i].want_ns);
+        detent__worker_reply__free_unpacked (rp, NULL);
+    } else
+        expect_error (rp, DT_EUNTRUSTED, "5 runs in a row: run 5 gave no time");
+    send_call (1, 256, 1, NULL); /* all ranks go on in step */
+    rp = receive ();
+    ck_assert_int_eq (rp->body_case, DETENT__WORKER_REPLY__BODY_TIMES);
+    ck_assert_uint_eq (rp->times->ns[0], 1000 + 64 - 1);
+    detent__worker_reply__free_unpacked (rp, NULL);
+    ck_assert_int_eq (stop (), 0);
+}
+END_TEST
+
 START_TEST (refuses_ranks_without_devices)
 {
     start ();
@@ -361,6 +390,7 @@ int main (void)
     tcase_add_test (tc, a_hung_kernel_times_out);
     tcase_add_test (tc, b24_caches_are_as_told);
     tcase_add_test (tc, runs_every_rank);
+    tcase_add_loop_test (tc, missed_times_are_run_again, 0, DT_ARRAY_SIZE (missed));
     tcase_add_test (tc, refuses_ranks_without_devices);
     tcase_add_test (tc, a_backend_without_groups_has_all_ranks);
     suite_add_tcase (s, tc);

@@ -236,6 +236,8 @@ struct dt_backend {
     /* Compute the call into `output` and return when it is complete.  The
      * workspace's contents are undefined before and after.  Buffers are from
      * `alloc`, with the sizes of `plan`, and must not overlap.
+     *   -EAGAIN                 of a timed context: this run gave no time, and another
+     *                           may; of a group, all ranks run the call again
      *   -DT_BACKEND_EUNTRUSTED  of a timed context: no time to be trusted, since the
      *                           device is slowed, say
      *   -EBUSY, -DT_BACKEND_ELOST */

@@ -10,6 +10,7 @@
 #include "kernels/cuda/build.h" /* made: CUDA_BUILD */
 #include "kernels/cuda/clock.h"
 #include "kernels/cuda/nvml.h"
+#include "kernels/cuda/plant.h"
 #include "kernels/cuda/timed.h"
 
 #define ARRAY_SIZE(a) (sizeof (a) / sizeof *(a))
@@ -107,6 +108,15 @@ int cuda_state (struct dt_backend_ctx *ctx, struct dt_backend_error *err)
     return 0;
 }
 
+/* DETENT_CUDA_LEAST_MHZ, or a share of what the device can. */
+static uint32_t least_mhz (const struct cuda_nvml *nvml)
+{
+    const char *told = getenv ("DETENT_CUDA_LEAST_MHZ");
+
+    return told ? (uint32_t)strtoul (told, NULL, 10)
+                : (uint32_t)((uint64_t)cuda_nvml_most_mhz (nvml) * CUDA_LEAST_CLOCK / 100);
+}
+
 /* Watch the device through NVML, if it is there. */
 static int watch_device (struct dt_backend_ctx *ctx, struct dt_backend_error *err)
 {
@@ -119,6 +129,7 @@ static int watch_device (struct dt_backend_ctx *ctx, struct dt_backend_error *er
         || cuda_nvml_new (pci, &ctx->nvml, &why) < 0)
         return 0;
     snprintf (ctx->driver, sizeof ctx->driver, "%s", cuda_nvml_driver (ctx->nvml));
+    ctx->least_mhz = least_mhz (ctx->nvml);
     if ((r = cuda_nvml_read (ctx->nvml, &s, err)) < 0)
         return r;
     ctx->others = s.others;
@@ -138,6 +149,7 @@ static int start_clock (struct dt_backend_ctx *ctx, struct dt_backend_error *err
         return 0;
     if ((r = cuda_cupti_load (&api, err)) < 0)
         return r;
+    cuda_plant_cupti (&api);
     return cuda_clock_new (&api, &ctx->clock, err);
 }
 
@@ -147,7 +159,8 @@ static int start_device (struct dt_backend_ctx *ctx, struct dt_backend_error *er
     int driver = 0;
     int r;
 
-    if ((r = cuda_check (ctx, cudaSetDevice (ctx->device), "cuda: device", err)) < 0
+    if ((r = cuda_check (ctx, cuda_plant_open (), "cuda: device", err)) < 0
+        || (r = cuda_check (ctx, cudaSetDevice (ctx->device), "cuda: device", err)) < 0
         || (r = cuda_check (ctx, cudaStreamCreateWithFlags (&ctx->stream, cudaStreamNonBlocking),
                             "cuda: stream", err)) < 0
         || (r = cuda_check (ctx, cudaEventCreate (&ctx->begin), "cuda: event", err)) < 0

@@ -52,7 +52,7 @@ int cuda_clock_begin (struct cuda_clock *clock, int graphs, struct dt_backend_er
 /* The records since `begin`, once the run has ended: waits until 'expected'
  * have come, at most a second.  '*ret_ns' is written for CUDA_SPAN_OK only.  The
  * verdict is counted.
- *   -DT_BACKEND_EDEVICE  CUPTI reports an error, or lost records */
+ *   -DT_BACKEND_EDEVICE  CUPTI reports an error */
 int cuda_clock_end (struct cuda_clock *clock, size_t expected, enum cuda_span *ret_verdict,
                     uint64_t *ret_ns, struct dt_backend_error *err);
 

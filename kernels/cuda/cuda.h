@@ -40,6 +40,7 @@ struct dt_backend_ctx {
     uint32_t others, own;          /*   who else computed at the start, and whether that
                                     *   counts this process, whose number NVML may not know */
     struct dt_backend_state seen;  /*   what it was like */
+    uint32_t least_mhz;            /* of the SM clock; below it no time is kept */
     uint64_t turn;                 /* launches so far: which copy of the operands is read */
     char dead[256];                /* the error after which the device gives no more answers */
 };

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "kernels/cuda/library.h"
+#include "kernels/cuda/plant.h"
 
 #define ARRAY_SIZE(a) (sizeof (a) / sizeof *(a))
 #define MAX_PROCESSES 64u
@@ -31,6 +32,7 @@ struct cuda_nvml {
     int (*driver_version) (char *text, unsigned size);
     int (*by_pci) (const char *pci, nvml_device *device);
     int (*clock) (nvml_device device, int type, unsigned *mhz);
+    int (*most) (nvml_device device, int type, unsigned *mhz);
     int (*reasons) (nvml_device device, unsigned long long *mask);
     int (*processes) (nvml_device device, unsigned *n, struct nvml_process *process);
     nvml_device device;
@@ -46,6 +48,7 @@ int cuda_nvml_new (const char *pci, struct cuda_nvml **ret, struct dt_backend_er
         { "nvmlSystemGetDriverVersion", offsetof (struct cuda_nvml, driver_version) },
         { "nvmlDeviceGetHandleByPciBusId_v2", offsetof (struct cuda_nvml, by_pci) },
         { "nvmlDeviceGetClockInfo", offsetof (struct cuda_nvml, clock) },
+        { "nvmlDeviceGetMaxClockInfo", offsetof (struct cuda_nvml, most) },
         { "nvmlDeviceGetCurrentClocksThrottleReasons", offsetof (struct cuda_nvml, reasons) },
         { "nvmlDeviceGetComputeRunningProcesses_v3", offsetof (struct cuda_nvml, processes) },
     };
@@ -89,6 +92,13 @@ const char *cuda_nvml_driver (const struct cuda_nvml *n)
     return n->driver;
 }
 
+uint32_t cuda_nvml_most_mhz (const struct cuda_nvml *n)
+{
+    unsigned mhz = 0;
+
+    return n->most (n->device, NVML_CLOCK_SM, &mhz) == NVML_SUCCESS ? mhz : 0;
+}
+
 /* Is it this process, another child of its parent (a daemon's workers, a group's ranks), its
  * parent (rank 0) or its child (a rank)? */
 static int is_ours (unsigned pid)
@@ -126,6 +136,7 @@ int cuda_nvml_read (struct cuda_nvml *n, struct cuda_nvml_state *ret,
     if (e != NVML_GPU_IS_LOST
         && (e = n->reasons (n->device, &reasons)) == NVML_SUCCESS)
         s.reasons = reasons;
+    e = cuda_plant_state (e, &s);
     if (e != NVML_GPU_IS_LOST)
         e = n->processes (n->device, &count, process);
     if (e == NVML_GPU_IS_LOST)

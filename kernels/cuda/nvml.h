@@ -21,6 +21,7 @@ int cuda_nvml_new (const char *pci, struct cuda_nvml **ret, struct dt_backend_er
 struct cuda_nvml *cuda_nvml_free (struct cuda_nvml *nvml); /* NULL ok; returns NULL */
 
 const char *cuda_nvml_driver (const struct cuda_nvml *nvml); /* "580.159.04" */
+uint32_t cuda_nvml_most_mhz (const struct cuda_nvml *nvml);  /* the highest SM clock; 0: not reported */
 
 /* What a device does not report stays 0.
  *   -DT_BACKEND_ELOST  the device is lost */

@@ -66,6 +66,8 @@ const char *cuda_span_text (enum cuda_span verdict)
         return "fewer records than launches";
     case CUDA_SPAN_EXTRA:
         return "more records than launches";
+    case CUDA_SPAN_LOST:
+        return "CUPTI lost records";
     case CUDA_SPAN_NO_TIME:
         return "a record without a time stamp";
     case CUDA_SPAN_REVERSED:
@@ -102,4 +104,11 @@ const char *cuda_reasons_text (uint64_t reasons)
         if (reasons & bad[i].bit)
             return bad[i].text;
     return NULL;
+}
+
+int cuda_clock_is_low (uint32_t mhz, uint32_t least_mhz, uint64_t reasons)
+{
+    const uint64_t explained = 0x2 | 0x4; /* application clocks, software power cap */
+
+    return mhz > 0 && mhz < least_mhz && !(reasons & explained);
 }

@@ -18,6 +18,7 @@ enum cuda_span {
     CUDA_SPAN_OK,
     CUDA_SPAN_MISSING, /* fewer records than launches */
     CUDA_SPAN_EXTRA,   /* more: somebody else's, or an earlier run's */
+    CUDA_SPAN_LOST,    /* some had no room, as their counter says */
     CUDA_SPAN_NO_TIME, /* a stamp is 0 */
     CUDA_SPAN_REVERSED /* an end before its start, or a span of no length */
 };
@@ -53,4 +54,12 @@ int cuda_tally_broken (const struct cuda_tally *t); /* 1: beyond the share */
  * hardware slowdown, thermal slowdown of either kind, power brake.  The software
  * power cap is normal under load and is not among them. */
 const char *cuda_reasons_text (uint64_t reasons);
+
+/* The share of a device's highest SM clock, in %, below which a time is not kept.  Under
+ * the power cap an H200 goes down to 75% (doc/gpu-results.md). */
+#define CUDA_LEAST_CLOCK 60u
+
+/* 1: the SM clock is below `least_mhz`, and neither the software power cap nor the
+ * operator's setting (of NVML's mask) is why.  0 MHz: not reported, and not low. */
+int cuda_clock_is_low (uint32_t mhz, uint32_t least_mhz, uint64_t reasons);
 #endif

@@ -6,9 +6,8 @@
 
 #include "kernels/cuda/clock.h"
 #include "kernels/cuda/nvml.h"
+#include "kernels/cuda/plant.h"
 
-/* Attempts at one time: a record without a stamp is rare and comes alone. */
-#define TRIES 5
 /* The device's state is read at most this often: NVML takes up to 1 ms. */
 #define STATE_NS 50000000u
 /* Pauses for a device that is slowed: 50 ms, then double, 1.5 s in all. */
@@ -37,14 +36,6 @@ static uint64_t now_ns (void)
     return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-static int launch (struct dt_backend_ctx *ctx, const struct cuda_run *run,
-                   struct dt_backend_error *err)
-{
-    ctx->turn++; /* the next copy of the operands: the last one may lie in the cache */
-    return run->family->launch (ctx, run->slot, run->call, run->operands, run->output,
-                                run->workspace, err);
-}
-
 /* An error of the device, with the call that met it. */
 static int check (struct dt_backend_ctx *ctx, const struct cuda_run *run, cudaError_t e,
                   const char *what, struct dt_backend_error *err)
@@ -55,6 +46,18 @@ static int check (struct dt_backend_ctx *ctx, const struct cuda_run *run, cudaEr
     if ((r = cuda_check (ctx, e, what, &text)) < 0)
         return cuda_refuse (run->call, err, r, "%s", text.text);
     return 0;
+}
+
+static int launch (struct dt_backend_ctx *ctx, const struct cuda_run *run,
+                   struct dt_backend_error *err)
+{
+    int r = check (ctx, run, cuda_plant_launch (ctx->stream), "launch", err);
+
+    if (r < 0)
+        return r;
+    ctx->turn++; /* the next copy of the operands: the last one may lie in the cache */
+    return run->family->launch (ctx, run->slot, run->call, run->operands, run->output,
+                                run->workspace, err);
 }
 
 /* Until the launch is complete, and what its family then has to say. */
@@ -207,6 +210,16 @@ fail:
     return r;
 }
 
+static const char *slowed_by (const struct dt_backend_ctx *ctx)
+{
+    const char *reason = cuda_reasons_text (ctx->seen.reasons);
+
+    if (reason)
+        return reason;
+    return cuda_clock_is_low (ctx->seen.clock_mhz, ctx->least_mhz, ctx->seen.reasons)
+               ? "its clock is low" : NULL;
+}
+
 /* Look at the device, at most every STATE_NS.  '*ret_slowed' names what slows it, or
  * is NULL. */
 static int look (struct dt_backend_ctx *ctx, int now, const char **ret_slowed,
@@ -220,14 +233,26 @@ static int look (struct dt_backend_ctx *ctx, int now, const char **ret_slowed,
     if ((r = cuda_state (ctx, err)) < 0)
         return r;
     ctx->looked_ns = now_ns ();
-    *ret_slowed = cuda_reasons_text (ctx->seen.reasons);
+    *ret_slowed = slowed_by (ctx);
     return 0;
+}
+
+/* A pause in which the device has something to do, and until after it: at rest its clocks
+ * may be low. */
+static int rest (struct dt_backend_ctx *ctx, uint64_t ns, struct dt_backend_error *err)
+{
+    struct timespec pause = { .tv_nsec = (long)ns };
+    int r = cuda_check (ctx, cuda_delay_launch (ctx->stream, ns + PAUSE_NS), "cuda: delay", err);
+
+    if (r == 0)
+        nanosleep (&pause, NULL);
+    return r;
 }
 
 /* Wait until nothing slows the device. */
 static int settle (struct dt_backend_ctx *ctx, struct dt_backend_error *err)
 {
-    struct timespec pause = { .tv_nsec = PAUSE_NS };
+    uint64_t pause = PAUSE_NS;
     const char *slowed;
     int i, r;
 
@@ -235,13 +260,16 @@ static int settle (struct dt_backend_ctx *ctx, struct dt_backend_error *err)
         if ((r = look (ctx, i > 0, &slowed, err)) < 0)
             return r;
         if (!slowed)
-            return 0;
-        nanosleep (&pause, NULL);
-        pause.tv_nsec = pause.tv_nsec < 500000000 ? pause.tv_nsec * 2 : pause.tv_nsec;
+            return i == 0 ? 0
+                          : cuda_check (ctx, cudaStreamSynchronize (ctx->stream), "cuda: delay",
+                                        err);
+        if ((r = rest (ctx, pause, err)) < 0)
+            return r;
+        pause = pause < 500000000 ? pause * 2 : pause;
     }
-    return cuda_fail (err, -DT_BACKEND_EUNTRUSTED, "unstable: device %d is slowed (%s, SM clock"
-                      " %u MHz); let it cool, or see to its power", ctx->device, slowed,
-                      ctx->seen.clock_mhz);
+    return cuda_fail (err, -DT_BACKEND_EUNTRUSTED, "unstable: device %d is slowed (%s: SM clock"
+                      " %u MHz, least %u); let it cool, or see to its power and clocks",
+                      ctx->device, slowed, ctx->seen.clock_mhz, ctx->least_mhz);
 }
 
 /* Load what the call launches, before it is timed or captured.  Ranks of a group make
@@ -270,24 +298,20 @@ int cuda_run_timed (struct dt_backend_ctx *ctx, const struct cuda_run *run,
 {
     enum cuda_span verdict = CUDA_SPAN_MISSING;
     uint64_t ns = 0;
-    int i, r;
+    int r;
 
-    if ((r = warm_up (ctx, run, err)) < 0)
+    if ((r = warm_up (ctx, run, err)) < 0 || (r = settle (ctx, err)) < 0
+        || (r = attempt (ctx, run, &verdict, &ns, err)) < 0)
         return r;
-    for (i = 0; i < (is_of_group (ctx, run) ? 1 : TRIES); i++) {
-        if ((r = settle (ctx, err)) < 0 || (r = attempt (ctx, run, &verdict, &ns, err)) < 0)
-            return r;
-        if (ctx->clock && cuda_tally_broken (cuda_clock_tally (ctx->clock)))
-            return cuda_refuse (run->call, err, -DT_BACKEND_EUNTRUSTED, "%llu of %llu runs gave no"
-                                " time (last: %s); beyond 1 in %u the clock is not trusted",
-                                (unsigned long long)cuda_clock_tally (ctx->clock)->dropped,
-                                (unsigned long long)cuda_clock_tally (ctx->clock)->runs,
-                                cuda_span_text (verdict), CUDA_TALLY_SHARE);
-        if (verdict == CUDA_SPAN_OK) {
-            ctx->elapsed_ns = ns;
-            return 0;
-        }
-    }
-    return cuda_refuse (run->call, err, -DT_BACKEND_EUNTRUSTED, "%d runs in a row gave no time: %s",
-                        i, cuda_span_text (verdict));
+    if (ctx->clock && cuda_tally_broken (cuda_clock_tally (ctx->clock)))
+        return cuda_refuse (run->call, err, -DT_BACKEND_EUNTRUSTED, "%llu of %llu runs gave no"
+                            " time (last: %s); beyond 1 in %u the clock is not trusted",
+                            (unsigned long long)cuda_clock_tally (ctx->clock)->dropped,
+                            (unsigned long long)cuda_clock_tally (ctx->clock)->runs,
+                            cuda_span_text (verdict), CUDA_TALLY_SHARE);
+    if (verdict != CUDA_SPAN_OK)
+        return cuda_refuse (run->call, err, -EAGAIN, "a run gave no time: %s",
+                            cuda_span_text (verdict));
+    ctx->elapsed_ns = ns;
+    return 0;
 }

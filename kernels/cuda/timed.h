@@ -24,8 +24,9 @@ int cuda_run_plain (struct dt_backend_ctx *ctx, const struct cuda_run *run,
 
 /* The same as one CUDA graph, whose nodes say how many records are due, and set
  * ctx->elapsed_ns.  Calls of a group run several times in the graph, and the time is that
- * of one after the first.  A run whose records are not to be believed, or during which the
- * device was slowed by heat or power, is started again a few times.
+ * of one after the first.  Waits first, 1.5 s at most, while the device is slowed by heat or
+ * power, or its SM clock is low.
+ *   -EAGAIN              the run's records are not to be believed; another's may be
  *   -DT_BACKEND_EUNTRUSTED  no time that can be trusted: the text says why
  *   -EBUSY               another process computes on the device */
 int cuda_run_timed (struct dt_backend_ctx *ctx, const struct cuda_run *run,

@@ -142,11 +142,13 @@ int gpu_job_fill (struct gpu_job *job, const struct gpu_rig *rig, struct dt_back
 
 int gpu_job_run (struct gpu_job *job, const struct gpu_rig *rig, struct dt_backend_error *err)
 {
-    int r;
+    int turn, r;
 
     if ((r = make_buffers (job, rig, err)) < 0)
         return r;
-    return rig->b->run (rig->ctx, &job->call, job->operands, job->output, job->workspace, err);
+    for (turn = 0, r = -EAGAIN; turn < 5 && r == -EAGAIN; turn++)
+        r = rig->b->run (rig->ctx, &job->call, job->operands, job->output, job->workspace, err);
+    return r;
 }
 
 void gpu_job_done (struct gpu_job *job, const struct gpu_rig *rig)

@@ -36,6 +36,7 @@ void gpu_job_set (struct gpu_job *job, const char *param, int64_t value);
 int64_t gpu_values (const struct gpu_rig *rig, const char *param, const int64_t **ret);
 /* Plan, make buffers, fill.  0, or the plan's negative code with its text in 'err'. */
 int gpu_job_fill (struct gpu_job *job, const struct gpu_rig *rig, struct dt_backend_error *err);
+/* As a worker does: again, where a run gives no time. */
 int gpu_job_run (struct gpu_job *job, const struct gpu_rig *rig, struct dt_backend_error *err);
 void gpu_job_done (struct gpu_job *job, const struct gpu_rig *rig);
 void gpu_die (const char *what, const char *why) __attribute__ ((noreturn));
