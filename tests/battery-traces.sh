@@ -14,19 +14,8 @@ shift
 host=$top_srcdir/deployments/host-families.yaml
 plugin=$top_builddir/.libs/detent-backend-host.so
 rows=${ROWS:-2500}
+limit=3600
 
-fail ()
-{
-    echo "FAIL: $*"
-    for f in out err; do
-        [ -f "$tmp/$f" ] && { echo "--- $f"; tail -20 "$tmp/$f"; }
-    done
-    exit 1
-}
-must () # COMMAND...
-{
-    "$@" > "$tmp/out" 2> "$tmp/err" || fail "$*: exit $?"
-}
 
 # The two traces of long prompts (7,000 tokens and more) are taken as by an engine of a
 # window of 2,048 tokens: all others would be calls of one request's prompt.
@@ -68,15 +57,15 @@ one_site () # WORKLOAD FAMILY/SITE
 one_log () # FILE WORKLOAD
 {
     rm -rf "$tmp/state" "$tmp/run"
-    mkdir -m 700 "$tmp/state" "$tmp/run"
+    daemon_at
     daemon_start
-    must "$ctl" trace import "$1" $(model_of "$1") --deployment "$host" \
+    code 0 trace import "$1" $(model_of "$1") --deployment "$host" \
         --requests "${REQUESTS:-300}" -o "$tmp/t.dtrace"
     sed "s/^/$2: /" "$tmp/out"
-    must "$ctl" trace submit "$tmp/t.dtrace" --workload "$2"
-    must "$ctl" solve "$host"
+    code 0 trace submit "$tmp/t.dtrace" --workload "$2"
+    code 0 solve "$host"
     tune --deployment host-families --workload "$2"
-    must "$ctl" commit --deployment host-families --workload "$2" -m 'for the battery'
+    code 0 commit --deployment host-families --workload "$2" -m 'for the battery'
     for s in $sites; do
         one_site "$2" "$s"
     done

@@ -2,9 +2,7 @@
 # The manual and the programs say the same: options of each command, in detentctl(1)
 # against --help; and mandoc finds no fault in a page.
 set -eu
-ctl=$top_builddir/detentctl/detentctl
-tmp=$(mktemp -d)
-trap 'rm -rf "$tmp"' EXIT
+. "$top_srcdir/tests/lib.sh"
 page=$top_srcdir/man/detentctl.1.scd
 
 # "command|--name ARGUMENT|help" of each option.
@@ -36,19 +34,19 @@ awk '
     /^\t/ && name != "" { print command "|" name "|" clean(substr ($0, 2)); name = ""; next }
     /^[^ \t]/ && describe { print command "||" clean($0); describe = 0 }
 ' "$page" > "$tmp/from-man"
-diff -u "$tmp/from-man" "$tmp/from-help" || { echo "FAIL: detentctl(1) and --help differ"; exit 1; }
+diff -u "$tmp/from-man" "$tmp/from-help" || fail "detentctl(1) and --help differ"
 
 # scdoc writes a paragraph after each heading, which mandoc finds needless.
 if command -v mandoc >/dev/null; then
     for f in "$top_builddir"/man/*.[1-8] "$top_srcdir"/man/*.[1-8]; do
         [ -f "$f" ] || continue
         mandoc -Tlint -W warning "$f" | grep -v 'skipping paragraph macro' > "$tmp/lint" || true
-        [ ! -s "$tmp/lint" ] || { cat "$tmp/lint"; echo "FAIL: $f"; exit 1; }
+        [ ! -s "$tmp/lint" ] || fail "$f: $(cat "$tmp/lint")"
     done
 fi
 for f in "$top_srcdir"/man/*.scd; do
     for section in 'EXIT STATUS' EXAMPLES; do
-        grep -q "^# $section\$" "$f" || { echo "FAIL: $f has no $section"; exit 1; }
+        grep -q "^# $section\$" "$f" || fail "$f has no $section"
     done
 done
 echo "ctl-man: $(wc -l < "$tmp/from-man") entries agree"

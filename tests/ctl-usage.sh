@@ -2,30 +2,22 @@
 # detentctl without a daemon: help, wrong usage, bad files.  Each error is one clear
 # line with the documented exit code, and --json parses.
 set -eu
-ctl=$top_builddir/detentctl/detentctl
-tmp=$(mktemp -d)
-trap 'rm -rf "$tmp"' EXIT
+. "$top_srcdir/tests/lib.sh"
 DETENT_ENDPOINT=ipc://$tmp/none.sock
 DETENT_PROGRAMS=$top_srcdir/programs/detent
 export DETENT_ENDPOINT DETENT_PROGRAMS
 unset DETENT_RUNTIME_DIR
-host=$top_srcdir/deployments/host-small.yaml
-checks=0
-
-fail () { echo "FAIL: $*"; cat "$tmp/out" "$tmp/err" 2>/dev/null || true; exit 1; }
+limit=10
 
 # want CODE LINES PATTERN ARGUMENT...: exit code, lines on stderr, a pattern there.
 want ()
 {
-    code=$1 lines=$2 pattern=$3
+    want=$1 lines=$2 pattern=$3
     shift 3
-    got=0
-    timeout 10 "$ctl" "$@" >"$tmp/out" 2>"$tmp/err" || got=$?
-    [ "$got" -eq "$code" ] || fail "detentctl $*: exit $got, not $code"
+    code "$want" "$@"
     [ "$lines" = any ] || [ "$(wc -l < "$tmp/err")" -eq "$lines" ] \
         || fail "detentctl $*: not $lines lines on stderr"
-    [ -z "$pattern" ] || grep -q -e "$pattern" "$tmp/err" || fail "detentctl $*: no '$pattern'"
-    checks=$((checks + 1))
+    [ -z "$pattern" ] || says "$pattern"
 }
 
 # Help of each command, with nothing on stderr; its first line is the usage.
@@ -34,7 +26,7 @@ want ()
 while read -r command; do
     # shellcheck disable=SC2086 # a command may be two words
     want 0 0 '' $command --help
-    grep -q "^usage: detentctl $command \[OPTION\]" "$tmp/out" || fail "usage of $command"
+    has "^usage: detentctl $command \[OPTION\]"
 done < "$tmp/commands"
 want 0 0 '' --help
 want 0 0 '' --version
@@ -116,7 +108,7 @@ cp "$host" "$tmp/beside/d.yaml"
 sed 's/^    block_n = 128/    while True: pass/; s/block_n = 128/block_n = missing_name/' \
     "$DETENT_PROGRAMS/attention.py" > "$tmp/beside/attention.py"
 want 2 any '^ *^' deployment check "$tmp/beside/d.yaml"
-grep -q 'attention.py:[0-9]*:[0-9]*: ' "$tmp/err" || fail "a program's error has no place"
+says 'attention.py:[0-9]*:[0-9]*: '
 printf 'a: \033[31m\007x\n' > "$tmp/beside/evil.yaml"
 want 2 any '' deployment check "$tmp/beside/evil.yaml"
 ! grep -q "$(printf '\033')" "$tmp/err" || fail "a control character was printed raw"
@@ -124,7 +116,7 @@ want 2 any '' deployment check "$tmp/beside/evil.yaml"
 # Graphs and stories, solved here.  Without the pins no source reaches a binding point.
 for what in graph simplified residual code; do
     want 0 0 '' solve "$host" --dump $what
-    grep -q "^# attention/decoder: $what" "$tmp/out" || fail "--dump $what"
+    has "^# attention/decoder: $what"
     [ "$(wc -l < "$tmp/out")" -gt 10 ] || fail "--dump $what"
 done
 want 0 0 '' solve "$host" --dot
@@ -144,16 +136,14 @@ def reached(without):
 assert len(reached(set())) == 2 and not reached(pins)
 P
 want 0 0 '' explain split_stride --file "$host"
-grep -q 'is a pin of attention/decoder' "$tmp/out" && grep -q 'from the inputs requests, longest_query, longest_kv' "$tmp/out" \
-    && grep -q 'a split kernel takes at most 64' "$tmp/out" || fail "explain"
+has 'is a pin of attention/decoder'
+has 'from the inputs requests, longest_query, longest_kv'
+has 'a split kernel takes at most 64'
 want 0 0 '' explain choose.block_n --file "$host" --json
-"$PYTHON3" -c 'import json,sys; p=json.load(sys.stdin)["pin"]; assert [c["value"] for c in p["candidates"]]==[32,64,128] and p["inputs"]=="longest_query" and p["line"]' \
-    < "$tmp/out" || fail "JSON of explain"
+json 'p=o["pin"]; assert [c["value"] for c in p["candidates"]]==[32,64,128] and p["inputs"]=="longest_query" and p["line"]'
 want 4 1 'its pins: choose.block_n, choose.split_stride' explain waves --file "$host"
 
 # JSON: parses, also when it is an error, which has its code and name.
-json () { "$PYTHON3" -c 'import json,sys; o=json.load(sys.stdin); assert o["version"]==1; '"$1" < "$tmp/out" \
-    || fail "JSON: $1"; checks=$((checks + 1)); }
 want 3 1 '' status --json
 json 'assert o["error"]["name"]=="unreachable" and o["error"]["exit"]==3'
 want 2 1 '' --json frobnicate

@@ -2,18 +2,10 @@
 # deployment new: from a config.json it writes the shipped deployments, byte for byte, and
 # it refuses by name what it does not know.
 set -eu
-ctl=$top_builddir/detentctl/detentctl
+. "$top_srcdir/tests/lib.sh"
 configs=$top_srcdir/tests/configs
 DETENT_PROGRAMS=$top_srcdir/programs
 export DETENT_PROGRAMS
-tmp=$(mktemp -d)
-trap 'rm -rf "$tmp"' EXIT
-
-fail ()
-{
-    echo "FAIL: $*"
-    exit 1
-}
 
 new () # CONFIG MODEL ENGINE OPTIONS...
 {

@@ -12,43 +12,26 @@ host=$top_srcdir/deployments/host-families.yaml
 for_both='--deployment host-families --workload chat'
 rows=${FAMILY_ROWS:-600}
 
-fail ()
-{
-    echo "FAIL: $*"
-    for f in out err log; do
-        [ -f "$tmp/$f" ] && { echo "--- $f"; tail -40 "$tmp/$f"; }
-    done
-    exit 1
-}
-code () # CODE COMMAND...
-{
-    want=$1
-    shift
-    got=0
-    timeout 300 "$@" >"$tmp/out" 2>"$tmp/err" || got=$?
-    [ "$got" -eq "$want" ] || fail "$*: exit $got, not $want"
-}
 
 backends=$tmp/backends
 mkdir "$backends"
 ln -s "$bin/.libs/backend-steady.so" "$backends/detent-backend-host.so"
 ln -s "$plugin" "$backends/host.so"
 daemon_start
-code 0 "$ctl" trace import "$top_srcdir/trace/samples/azure_conv_sample.csv" --format azure-csv \
-    --deployment "$host" --requests 200 -o "$tmp/t.dtrace"
-code 0 "$ctl" trace submit "$tmp/t.dtrace" --workload chat
-code 0 "$ctl" solve "$host"
+import_sample 200
+code 0 trace submit "$tmp/chat.dtrace" --workload chat
+code 0 solve "$host"
 # A ring pinned for all messages would still follow their size.
-code 0 "$ctl" solve "$host" --offline --why-illegal
-grep -q 'illegal: choose.order=1 .*: a ring is not' "$tmp/out" || fail "a pinned ring is legal"
+code 0 solve "$host" --offline --why-illegal
+has 'illegal: choose.order=1 .*: a ring is not'
 # Norms and sampled tokens have certificates, though the deployment claims as much.
-code 0 "$ctl" certify host-families --family rowwise
+code 0 certify host-families --family rowwise
 cat "$tmp/out"
 for s in sub-norm sampler; do
     grep -q "^rowwise *$s *block=[0-9]* *certified" "$tmp/out" || fail "no certificate of $s"
 done
-code 0 "$ctl" tune $for_both --max-calls 3 --budget 60
-code 0 "$ctl" commit $for_both -m 'every family'
+code 0 tune $for_both --max-calls 3 --budget 60
+code 0 commit $for_both -m 'every family'
 
 sites=$(sed '/^claims:/,$d' "$host" | sed -n 's/^  - family: *//p; s/^    site: *\([^ ]*\).*/\1/p' \
         | paste -d/ - -)
@@ -56,8 +39,8 @@ sites=$(sed '/^claims:/,$d' "$host" | sed -n 's/^  - family: *//p; s/^    site: 
 changed= found=
 for s in $sites; do
     family=${s%/*} site=${s#*/}
-    verify="$for_both --trace $tmp/t.dtrace --backend $plugin --family $family --site $site"
-    code 0 "$bin/detent-verify" $verify --rows "$rows"
+    verify="$for_both --trace $tmp/chat.dtrace --backend $plugin --family $family --site $site"
+    exits 0 "$bin/detent-verify" $verify --rows "$rows"
     sed "s|^|$s: |" "$tmp/out"
     grep -q '^Detent  *[0-9][0-9]*  *0 ' "$tmp/out" || fail "$s: Detent changed rows"
     if grep -q '^stock  *[0-9][0-9]*  *[1-9]' "$tmp/out"; then
@@ -72,10 +55,10 @@ for s in $sites; do
     1) found="$found $family" ;;
     *) fail "$s: verify_varying: exit $got" ;;
     esac
-    code 0 "$bin/detent-ref" $for_both --trace "$tmp/t.dtrace" --backend "$plugin" \
+    exits 0 "$bin/detent-ref" $for_both --trace "$tmp/chat.dtrace" --backend "$plugin" \
         --family "$family" --site "$site" --calls 30 --record "$tmp/r.dtrace"
     grep -q '^30 calls, .* pinned selection$' "$tmp/out" || fail "$s: $(cat "$tmp/out")"
-    code 0 "$bin/detent-verify" $for_both --trace "$tmp/r.dtrace" --backend "$plugin" \
+    exits 0 "$bin/detent-verify" $for_both --trace "$tmp/r.dtrace" --backend "$plugin" \
         --family "$family" --site "$site" --rows 20
 done
 daemon_stop

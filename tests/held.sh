@@ -6,47 +6,8 @@
 # tests/backend-faulty.c's, which does as a file beside it says.
 set -eu
 . "$top_srcdir/tests/daemon.sh"
-export DETENT_AUTHOR=tester
-host=$top_srcdir/deployments/host-small.yaml
 chat='--workload chat'
-checks=0
 
-fail ()
-{
-    echo "FAIL: $*"
-    for f in out err log; do
-        [ -f "$tmp/$f" ] && { echo "--- $f"; tail -40 "$tmp/$f"; }
-    done
-    exit 1
-}
-code () # CODE ARGUMENT...
-{
-    want=$1
-    shift
-    got=0
-    timeout 120 "$ctl" "$@" >"$tmp/out" 2>"$tmp/err" || got=$?
-    [ "$got" -eq "$want" ] || fail "detentctl $*: exit $got, not $want"
-    checks=$((checks + 1))
-}
-json () # PYTHON over o; prints what it prints
-{
-    "$PYTHON3" -c 'import json,sys; o=json.load(open(sys.argv[1])); assert o["version"]==1; '"$1" \
-        "$tmp/out" || fail "JSON: $1"
-    checks=$((checks + 1))
-}
-says () { grep -q -e "$1" "$tmp/err" "$tmp/out" || fail "no '$1'"; checks=$((checks + 1)); }
-# until_jobs PYTHON: over j, the states of all jobs by number, until it holds
-until_jobs ()
-{
-    tries=0
-    until code 0 jobs --json && "$PYTHON3" -c 'import json,sys
-j={x["job"]: x["state"] for x in json.load(open(sys.argv[1]))["jobs"]}; sys.exit(not ('"$1"'))' "$tmp/out"
-    do
-        tries=$((tries + 1))
-        [ "$tries" -lt 300 ] || fail "jobs never: $1"
-        sleep 0.2
-    done
-}
 tune () # CODE DEPLOYMENT OPTION...
 {
     want_tune=$1 of=$2
@@ -54,7 +15,6 @@ tune () # CODE DEPLOYMENT OPTION...
     code "$want_tune" tune --deployment "$of" $chat --budget 5 --anew "$@"
 }
 detached () { tune 0 host-small --detach; }
-
 
 backends=$tmp/backends
 mkdir "$backends"
@@ -67,8 +27,7 @@ fault () { echo "$*" > "$backends/fault"; }
 well () { rm -f "$backends/fault" "$backends/lost"; }
 
 daemon_start
-code 0 trace import "$top_srcdir/trace/samples/azure_conv_sample.csv" --format azure-csv \
-    --deployment "$host" --requests 20 -o "$tmp/chat.dtrace"
+import_sample 20
 code 0 trace submit "$tmp/chat.dtrace" $chat
 code 0 solve "$host"
 code 0 solve "$tmp/other.yaml"
@@ -83,14 +42,14 @@ fault lost 3 cudaErrorECCUncorrectable
 for i in 3 4 5 6 7 8 9 10; do detached; done
 until_jobs 'j[3]=="failed" and all(j[i]=="held" for i in range(4, 11))'
 code 0 jobs
-says ' 4 .*held .*device host:0: .*cudaErrorECCUncorrectable'
+has ' 4 .*held .*device host:0: .*cudaErrorECCUncorrectable'
 code 10 attach 3
 says 'job 3 failed: .*cudaErrorECCUncorrectable'
 code 0 status --json
 json 'h, = o["status"]["held"]; assert h["device"] == "host:0", h
 assert "cudaErrorECCUncorrectable" in h["why"], h'
 code 0 status
-says '^held  *host:0 since .*cudaErrorECCUncorrectable'
+has '^held  *host:0 since .*cudaErrorECCUncorrectable'
 code 0 fetch --deployment host-small $chat --json
 [ "$(json 'print(o)')" = "$good" ] || fail 'another tuple is served'
 tune 0 other --max-calls 2
@@ -99,8 +58,7 @@ tune 0 other --max-calls 2
 daemon_stop
 daemon_start
 until_jobs 'all(j[i]=="held" for i in range(4, 11))'
-kill -9 "$daemon"
-wait "$daemon" || true
+daemon_kill
 daemon_start
 until_jobs 'all(j[i]=="held" for i in range(4, 11)) and j[3]=="failed"'
 code 0 status --json
@@ -124,7 +82,7 @@ code 4 jobs release host:1
 says 'device host:1 is not held'
 # Released too early: that job fails, and the device is held again.
 code 0 jobs release host:0
-says '^released  *host:0'
+has '^released  *host:0'
 until_jobs 'j[13]=="failed"'
 detached
 until_jobs 'j[14]=="held"'
@@ -150,7 +108,7 @@ json 'j=o["job"]; assert (j["clock_mhz"], j["clock_mhz_least"], j["memory_mhz"],
 code 0 jobs --json
 json 'assert o["jobs"][0]["clock_mhz"] == 1980'
 code 0 attach 17
-says 'clock 1980 MHz (least 1980), memory 2619 MHz (least 2619), event reasons 0x4'
+has 'clock 1980 MHz (least 1980), memory 2619 MHz (least 2619), event reasons 0x4'
 "$PYTHON3" - "$tmp/state/detent.db" <<'END' || fail 'measurements without a state'
 import sqlite3, sys
 db = sqlite3.connect(sys.argv[1])

@@ -4,63 +4,28 @@
 # are places.
 set -eu
 . "$top_srcdir/tests/daemon.sh"
-export DETENT_AUTHOR=tester
-host=$top_srcdir/deployments/host-small.yaml
 chat='--deployment host-small --workload chat'
-checks=0
 
-fail ()
-{
-    echo "FAIL: $*"
-    for f in out err log; do
-        [ -f "$tmp/$f" ] && { echo "--- $f"; tail -40 "$tmp/$f"; }
-    done
-    exit 1
-}
-code () # CODE ARGUMENT...
-{
-    want=$1
-    shift
-    got=0
-    timeout 120 "$ctl" "$@" >"$tmp/out" 2>"$tmp/err" || got=$?
-    [ "$got" -eq "$want" ] || fail "detentctl $*: exit $got, not $want"
-    checks=$((checks + 1))
-}
 refused () # CODE TEXT ARGUMENT...: one line, with the text
 {
     want=$1 text=$2
     shift 2
     code "$want" "$@"
-    [ "$(wc -l < "$tmp/err")" -eq 1 ] || fail "detentctl $*: not one line"
-    grep -q -e "$text" "$tmp/err" || fail "detentctl $*: no '$text'"
-}
-states () # the number of jobs of each state, as "3 held"
-{
-    code 0 jobs
-    awk 'NR > 1 { n[$3]++ } END { for (s in n) print n[s], s }' "$tmp/out" | sort
-}
-until_states () # LINE: one of them
-{
-    tries=0
-    until states | grep -qx "$1"; do
-        tries=$((tries + 1))
-        [ "$tries" -lt 300 ] || fail "never: $1"
-        sleep 0.2
-    done
+    one_line
+    says "$text"
 }
 
 backends=$tmp/backends locks=$tmp/locks
 mkdir "$backends" "$locks"
 ln -s "$top_builddir/.libs/backend-told.so" "$backends/detent-backend-host.so"
 daemon_start
-code 0 trace import "$top_srcdir/trace/samples/azure_conv_sample.csv" --format azure-csv \
-    --deployment "$host" --requests 20 -o "$tmp/chat.dtrace"
+import_sample 20
 code 0 trace submit "$tmp/chat.dtrace" --workload chat
 code 0 solve "$host"
 
 # --- who releases is told that there is nothing to release
 code 0 jobs release
-grep -qx 'No device is held.' "$tmp/out" || fail 'a release of nothing says nothing'
+has '^No device is held.$'
 
 # --- the lock is no file: the job fails at once, and the next one has its turn
 lock=$locks/detent-host.lock
@@ -114,9 +79,8 @@ done
 taken=$(cat "$tmp"/client.* | grep -c ': tune of host-small')
 [ "$taken" -le 32 ] || fail "$taken jobs have a place"
 [ "$(cat "$tmp"/client.* | grep -c 'at most 32 may')" -eq $((80 - taken)) ] || fail "$(cat "$tmp"/client.*)"
-until_states "$taken held"
-kill -9 "$daemon"
-wait "$daemon" || true
+until_jobs 'list(j.values()).count("held") == '"$taken"
+daemon_kill
 daemon_start
 code 0 jobs --limit 0
 [ "$(wc -l < "$tmp/out")" -eq $((taken + 1)) ] || fail 'not all that wait are listed, or others are'
@@ -124,24 +88,19 @@ refused 2 'at most 1000 jobs' jobs --limit 1001
 for i in $(seq $((ended + 1)) $((ended + taken))); do
     code 0 cancel "$i"
 done
-until_states "$taken cancelled"
+until_jobs 'list(j.values()).count("cancelled") == '"$taken"
 
 # --- the deployment moves to another backend while a job is held: that one is held then
 code 0 tune $chat --detach
-until_states '1 held'
+until_jobs '"held" in j.values()'
 ln -s "$top_builddir/.libs/backend-told.so" "$backends/detent-backend-other.so"
 cp "$top_srcdir/programs/detent/attention.py" "$tmp"
 sed 's/^backend: .*/backend: other/' "$host" > "$tmp/other.yaml"
 code 0 solve "$tmp/other.yaml"
 code 0 jobs release
-tries=0
-until states | grep -c held | grep -qx 0; do
-    tries=$((tries + 1))
-    [ "$tries" -lt 300 ] || fail 'it is held on'
-    sleep 0.2
-done
+until_jobs '"held" not in j.values()'
 code 0 status --json
-grep -q '"device": "other:0"' "$tmp/out" || fail 'another device is held'
+has '"device": "other:0"'
 code 0 solve "$host"
 daemon_stop
 
@@ -159,10 +118,9 @@ db.commit()
 END
 daemon_start
 code 0 jobs release
-code 0 trace import "$top_srcdir/trace/samples/azure_conv_sample.csv" --format azure-csv \
-    --deployment "$host" --requests 30 -o "$tmp/newer.dtrace"
-code 0 trace submit "$tmp/newer.dtrace" --workload chat --json
-newer=$(sed -n 's/.*"digest": "\([0-9a-f]*\)".*/\1/p' "$tmp/out")
+import_sample 30
+code 0 trace submit "$tmp/chat.dtrace" --workload chat --json
+newer=$(json 'print(o["trace"]["digest"])')
 code 0 trace list
 sed -n 2p "$tmp/out" | grep -q "^$(echo "$newer" | cut -c1-12)" || fail "the newest trace is not $newer"
 code 0 tune $chat --force decoder:block_n=32
@@ -175,7 +133,7 @@ sys.exit(trace.lower() != sys.argv[2])
 END
 code 0 commit $chat -m 'what was tuned last'
 code 0 show $chat --json
-grep -q "\"tuple\": \"$tuple\"" "$tmp/out" || fail "what is committed is not $tuple"
+has "\"tuple\": \"$tuple\""
 daemon_stop
 
 # --- a file that reaches its limit is a full disk: the job fails, detentd serves on
@@ -187,7 +145,7 @@ for i in $(seq 50); do
     [ "$got" -eq 0 ] || break
 done
 [ "$got" -eq 10 ] || fail "tunes end with $got, not 10"
-grep -q 'store .*/detent.db: ' "$tmp/err" || fail 'the store is not named'
+says 'store .*/detent.db: '
 code 0 status
 daemon_stop
 daemon_start

@@ -10,8 +10,6 @@ rounds=${1:-50}
 CK_RUN_CASE=kill DETENT_KILL_ROUNDS=$rounds "$top_builddir/tests/test_kill"
 
 . "$top_srcdir/tests/daemon.sh"
-host=$top_srcdir/deployments/host-small.yaml
-fail () { echo "FAIL: round $round: $*"; tail -20 "$tmp/log"; exit 1; }
 # SIGKILL within about 0.3 s
 kill_soon ()
 {
@@ -45,7 +43,7 @@ while [ "$round" -lt "$rounds" ]; do
     daemon_start
     "$ctl" trace list --json > "$tmp/list"
     while read -r workload; do
-        grep -q "\"$workload\"" "$tmp/list" || fail "the trace of $workload is lost"
+        grep -q "\"$workload\"" "$tmp/list" || fail "round $round: the trace of $workload is lost"
     done < "$tmp/acknowledged"
 
     # tunes: the job that was cut short has failed, what it measured is counted, and the
@@ -58,9 +56,8 @@ while [ "$round" -lt "$rounds" ]; do
     ended
     daemon_start
     "$ctl" jobs --json > "$tmp/jobs"
-    ! grep -q '"running"\|"queued"' "$tmp/jobs" || fail 'a job of a dead daemon still runs'
+    ! grep -q '"running"\|"queued"' "$tmp/jobs" || fail "round $round: a job of a dead daemon still runs"
 done
-round=end
 "$ctl" tune --deployment host-small --workload "$(head -n 1 "$tmp/acknowledged")" --budget 2 \
     --max-calls 4 > /dev/null || fail 'no tune runs any more'
 echo "kill-rounds: $rounds rounds, $(wc -l < "$tmp/acknowledged") traces acknowledged"

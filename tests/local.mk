@@ -333,7 +333,7 @@ fuzz:
 # detentctl, man
 ctl_tests = tests/ctl-man.sh tests/ctl-selir.sh tests/ctl-trace.sh tests/ctl-usage.sh tests/doc-selir.sh \
 	tests/session.sh tests/session-selir.sh
-EXTRA_DIST += tests/doc_selir.py tests/daemon.sh
+EXTRA_DIST += tests/doc_selir.py tests/daemon.sh tests/lib.sh
 dist_check_SCRIPTS += $(ctl_tests)
 TESTS += $(ctl_tests)
 # tuner/

@@ -5,34 +5,8 @@
 set -eu
 . "$top_srcdir/tests/daemon.sh"
 for_both='--deployment host-small --workload chat'
-checks=0
+host=$tmp/host-small.yaml
 
-fail ()
-{
-    exec >&2
-    echo "FAIL: $*"
-    for f in out err log; do
-        [ -f "$tmp/$f" ] && { echo "--- $f"; tail -40 "$tmp/$f"; }
-    done
-    exit 1
-}
-code () # CODE ARGUMENT...
-{
-    want=$1
-    shift
-    got=0
-    timeout 240 "$ctl" "$@" >"$tmp/out" 2>"$tmp/err" || got=$?
-    [ "$got" -eq "$want" ] || fail "detentctl $*: exit $got, not $want"
-    checks=$((checks + 1))
-}
-says () { grep -q -e "$1" "$tmp/err" || fail "stderr has no '$1'"; checks=$((checks + 1)); }
-has () { grep -q -e "$1" "$tmp/out" || fail "no '$1'"; checks=$((checks + 1)); }
-json () # PYTHON over o; prints what it prints
-{
-    "$PYTHON3" -c 'import json,sys; o=json.load(open(sys.argv[1])); assert o["version"]==1; '"$1" \
-        "$tmp/out" || fail "JSON: $1"
-    checks=$((checks + 1))
-}
 
 # The deployment without its claims, with graph buckets and a part outside; and the same
 # on a backend with a planted fault.
@@ -45,16 +19,15 @@ ln -s "$top_builddir/tests/.libs/backend-planted.so" "$backends/detent-backend-p
     echo 'graph_buckets: [1, 2, 4, 8, 16, 32]'
     echo 'outside:'
     echo '  - {what: sampler, reason: "the engine draws by itself"}'
-} > "$tmp/host-small.yaml"
-sed 's/^name: .*/name: host-lazy/; s/^backend: .*/backend: planted-lazy/' "$tmp/host-small.yaml" \
-    > "$tmp/host-lazy.yaml"
+} > "$host"
+sed 's/^name: .*/name: host-lazy/; s/^backend: .*/backend: planted-lazy/' "$host" > "$tmp/host-lazy.yaml"
 daemon_start
 
 # What a solve says of tile_m: by what it is free, of how many assignments, from the cache
 # or not; its keys go to $tmp/keys.
 solved () # STANDING CERTIFIED CACHED
 {
-    code 0 solve "$tmp/host-small.yaml" --json
+    code 0 solve "$host" --json
     json 's = o["sites"][0]; by = {p["field"]: (p["standing"], p["certified"]) for p in s["points"]}
 assert by["tile_m"] == by["workers_per_request"] == ("'"$1"'", '"$2"'), by
 assert by["block_n"] == ("binding", 0) and s["unjudged"] is None, s
@@ -62,8 +35,7 @@ assert s["cached"] is '"$3"', s["cached"]; print(s["key"], s["question"])' >> "$
 }
 solved nothing 0 False
 solved nothing 0 True
-code 0 trace import "$top_srcdir/trace/samples/azure_conv_sample.csv" --format azure-csv \
-    --deployment "$tmp/host-small.yaml" --requests 60 -o "$tmp/chat.dtrace"
+import_sample 60
 code 0 trace submit "$tmp/chat.dtrace" --workload chat
 
 # --- nothing is certified

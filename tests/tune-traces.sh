@@ -10,17 +10,10 @@ data=$1
 budget=${2:-20}
 calls=${3:-6}
 deployment=${DEPLOYMENT:-$top_srcdir/deployments/host-families.yaml}
-ctl=$top_builddir/detentctl/detentctl
-tmp=$(mktemp -d)
-mkdir -m 700 "$tmp/run" "$tmp/state"
-# Its memory is read while it runs: a process that ends takes its high-water mark along.
-"$top_builddir/detentd/detentd" --state-dir "$tmp/state" --runtime-dir "$tmp/run" --lock-dir "$tmp/run" \
-    --backend-dir "$top_builddir/.libs" --profiler "$top_builddir/detent-profiler" 2> "$tmp/log" &
-daemon=$!
-trap 'kill $daemon; wait $daemon || true; rm -rf "$tmp"' EXIT
-export DETENT_ENDPOINT="ipc://$tmp/run/detentd.sock"
-export DETENT_PROGRAMS="${DETENT_PROGRAMS:-$top_srcdir/programs/detent}"
-while [ ! -S "$tmp/run/detentd.sock" ]; do sleep 0.1; done
+programs=${DETENT_PROGRAMS:-$top_srcdir/programs/detent}
+. "$top_srcdir/tests/daemon.sh"
+DETENT_PROGRAMS=$programs
+daemon_start
 # The high-water marks of the daemon, its workers and detentctl, read twice a second: the
 # most of each by name, in kB.
 watch ()
@@ -37,8 +30,7 @@ watch ()
 }
 : > "$tmp/peaks"
 watch &
-watcher=$!
-trap 'kill $watcher $daemon; wait $watcher $daemon || true; rm -rf "$tmp"' EXIT
+others=$! # its memory is read while it runs: one that ends takes its mark along
 "$ctl" solve "$deployment" > "$tmp/out"
 name=$(sed -n 's/^name: *//p' "$deployment")
 for log in "$data"/azure_*.csv "$data"/mooncake_*.jsonl; do

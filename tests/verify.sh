@@ -3,62 +3,38 @@
 # and a sample of a real trace: stock changes rows, Detent none; with one pinned
 # value varied, Detent's rows fail too.
 set -eu
+. "$top_srcdir/tests/lib.sh"
 bin=$top_builddir
-dir=$(mktemp -d)
-finish ()
-{
-    exec 8>&- 9>&- # what the servers wait for
-    wait
-    rm -rf "$dir"
-}
-trap finish EXIT
-die () { echo "FAIL: $*" >&2; exit 1; }
-
-endpoint=ipc://$dir/s
+endpoint=ipc://$tmp/s
 plugin=$bin/.libs/detent-backend-host.so
 log=$top_srcdir/trace/samples/azure_conv_sample.csv
 common="--endpoint $endpoint --deployment host-small --workload chat --backend $plugin"
 
-# status WANT COMMAND...: run it into $dir/out and $dir/err.
-status ()
-{
-    want=$1
-    shift
-    have=0
-    "$@" >"$dir/out" 2>"$dir/err" || have=$?
-    [ "$have" = "$want" ] || { cat "$dir/out" "$dir/err" >&2; die "$*: status $have, not $want"; }
-}
-one_line () { [ "$(wc -l < "$dir/err")" = 1 ] || { cat "$dir/err" >&2; die "not one line"; }; }
-
-"$bin/tests/make_trace" "$log" "$dir/t.dtrace" 60
-status 3 "$bin/detent-verify" $common --trace "$dir/t.dtrace"
+"$bin/tests/make_trace" "$log" "$tmp/t.dtrace" 60
+exits 3 "$bin/detent-verify" $common --trace "$tmp/t.dtrace"
 one_line
-grep -q 'is it running?' "$dir/err" || die "no remedy: $(cat "$dir/err")"
+says 'is it running?'
 
-serving () # NAME: until its server is ready
+serve () # NAME ENDPOINT BACKEND: until its input is closed
 {
-    tries=0
-    until grep -qs ready "$dir/$1.ready"; do
-        tries=$((tries + 1))
-        [ "$tries" -lt 100 ] || die "serve_bundle does not start"
-        sleep 0.1
-    done
+    mkfifo "$tmp/$1.in"
+    "$bin/tests/serve_bundle" "$2" "$3" 2 <"$tmp/$1.in" >"$tmp/$1.ready" &
+    others="$others $!"
 }
+serve shipped "$endpoint" "$plugin"
+exec 9>"$tmp/shipped.in"
+soon grep -q ready "$tmp/shipped.ready"
 
-mkfifo "$dir/in" "$dir/planted.in"
-"$bin/tests/serve_bundle" "$endpoint" "$plugin" 2 <"$dir/in" >"$dir/shipped.ready" &
-exec 9>"$dir/in"
-serving shipped
-
-# What the battery finds, and that it is the same each time.
+# What the battery finds, and that it is the same each time: did Detent change a row?
 rows=300
-status 0 "$bin/detent-verify" $common --trace "$dir/t.dtrace" --rows $rows
-cat "$dir/out"
-grep -q '^Detent  *[0-9][0-9]*  *0 ' "$dir/out" || die "Detent changed rows"
-grep -q '^stock  *[0-9][0-9]*  *[1-9]' "$dir/out" || die "stock changed no row"
-grep -q '^The first row that stock changed: request ' "$dir/out" || die "no first change"
-status 0 "$bin/detent-verify" $common --trace "$dir/t.dtrace" --rows $rows --json
-${PYTHON3:-python3} - "$dir/out" $rows <<'END'
+none='^Detent  *[0-9][0-9]*  *0 ' some='^Detent  *[0-9][0-9]*  *[1-9]'
+exits 0 "$bin/detent-verify" $common --trace "$tmp/t.dtrace" --rows $rows
+cat "$tmp/out"
+has "$none"
+has '^stock  *[0-9][0-9]*  *[1-9]'
+has '^The first row that stock changed: request '
+exits 0 "$bin/detent-verify" $common --trace "$tmp/t.dtrace" --rows $rows --json
+"$PYTHON3" - "$tmp/out" $rows <<'END'
 import json, sys
 r = json.load(open(sys.argv[1]))
 assert r["version"] == 1 and r["site"] == "decoder", r
@@ -70,55 +46,55 @@ assert len(r["tuple"]) == len(r["bits"]) == 64 and r["time_ratio"] > 0, r
 END
 
 # It can fail.
-status 1 "$bin/tests/verify_varying" $common --trace "$dir/t.dtrace" --rows $rows
-grep -q '^Detent  *[0-9][0-9]*  *[1-9]' "$dir/out" || die "varied pins changed nothing"
-grep -q 'must not serve' "$dir/out" || die "no verdict"
+exits 1 "$bin/tests/verify_varying" $common --trace "$tmp/t.dtrace" --rows $rows
+has "$some"
+has 'must not serve'
 
 # Bug log B38: a value that is not a number is reported, equal as its bits may be.
 planted=$bin/tests/.libs/backend-planted.so
 export DT_PLANT=nan
-"$bin/tests/serve_bundle" "$endpoint-planted" "$planted" 2 <"$dir/planted.in" >"$dir/planted.ready" &
-exec 8>"$dir/planted.in"
-serving planted
-timeout 300 "$bin/detent-verify" --endpoint "$endpoint-planted" --deployment host-small \
-    --workload chat --backend "$planted" --trace "$dir/t.dtrace" \
-    --rows $rows >"$dir/out" 2>"$dir/err" || [ $? = 1 ] || die "planted: $(cat "$dir/err")"
+serve planted "$endpoint-planted" "$planted"
+exec 8>"$tmp/planted.in"
+soon grep -q ready "$tmp/planted.ready"
+verify_planted () # CODE PLANT
+{
+    DT_PLANT=$2
+    exits "$1" "$bin/detent-verify" --endpoint "$endpoint-planted" --deployment host-small \
+        --workload chat --backend "$planted" --trace "$tmp/t.dtrace" --rows $rows
+}
+verify_planted 1 nan
 nan='^[0-9][0-9]* rows of Detent hold a value that is not a number'
-grep -q "$nan" "$dir/out" || { cat "$dir/out" >&2; die "no word of NaN"; }
+has "$nan"
 
 # A zero of the other sign is another value, and so is a NaN of another payload; the same
 # NaN is the same.
-bits () # PLANT CHANGED: Detent's rows that changed, as a pattern
-{
-    DT_PLANT=$1 timeout 300 "$bin/detent-verify" --endpoint "$endpoint-planted" \
-        --deployment host-small --workload chat --backend "$planted" --trace "$dir/t.dtrace" \
-        --rows $rows >"$dir/out" 2>"$dir/err" || [ $? = 1 ] || die "$1: $(cat "$dir/err")"
-    grep -q "^Detent  *[0-9][0-9]*  *$2 " "$dir/out" || { cat "$dir/out" >&2; die "$1"; }
-}
-bits minus '[1-9][0-9]*'
-! grep -q "$nan" "$dir/out" || die "a zero is called NaN"
-bits payload '[1-9][0-9]*'
-grep -q "$nan" "$dir/out" || die "no word of NaN: payload"
-bits same_nan 0
-grep -q "$nan" "$dir/out" || die "no word of NaN: same_nan"
+verify_planted 1 minus
+has "$some"
+! grep -q "$nan" "$tmp/out" || fail "a zero is called NaN"
+verify_planted 1 payload
+has "$some"
+has "$nan"
+verify_planted 0 same_nan
+has "$none"
+has "$nan"
 
 # Bad input: one line and the documented status.
-status 9 "$bin/detent-verify" $common --trace "$dir/t.dtrace" --units 1
+exits 9 "$bin/detent-verify" $common --trace "$tmp/t.dtrace" --units 1
 one_line
-status 4 "$bin/detent-verify" $common --trace "$dir/t.dtrace" --site other
+exits 4 "$bin/detent-verify" $common --trace "$tmp/t.dtrace" --site other
 one_line
-status 4 "$bin/detent-verify" $common --trace "$dir/none"
+exits 4 "$bin/detent-verify" $common --trace "$tmp/none"
 one_line
-head -c 200 "$dir/t.dtrace" >"$dir/cut.dtrace"
-status 2 "$bin/detent-verify" $common --trace "$dir/cut.dtrace"
+head -c 200 "$tmp/t.dtrace" >"$tmp/cut.dtrace"
+exits 2 "$bin/detent-verify" $common --trace "$tmp/cut.dtrace"
 one_line
-status 2 "$bin/detent-verify" $common
-status 2 "$bin/detent-verify" $common --trace "$dir/t.dtrace" --rows none
+exits 2 "$bin/detent-verify" $common
+exits 2 "$bin/detent-verify" $common --trace "$tmp/t.dtrace" --rows none
 
 # The example engine: it records what it ran, and stops where it must.
-status 0 "$bin/detent-ref" $common --trace "$dir/t.dtrace" --calls 20 --record "$dir/r.dtrace"
-grep -q '^20 calls, .* pinned selection$' "$dir/out" || die "$(cat "$dir/out")"
-status 0 "$bin/detent-verify" $common --trace "$dir/r.dtrace" --rows 20
-status 1 "$bin/detent-ref" $common --trace "$dir/cut.dtrace"
+exits 0 "$bin/detent-ref" $common --trace "$tmp/t.dtrace" --calls 20 --record "$tmp/r.dtrace"
+has '^20 calls, .* pinned selection$'
+exits 0 "$bin/detent-verify" $common --trace "$tmp/r.dtrace" --rows 20
+exits 1 "$bin/detent-ref" $common --trace "$tmp/cut.dtrace"
 one_line
 echo "PASS"

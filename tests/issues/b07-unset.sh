@@ -3,22 +3,9 @@
 # path makes the inputs of that path illegal, though no selection point needs the value
 # that is wrong there; behind a pin, nobody computes it.
 set -eu
-ctl=$top_builddir/detentctl/detentctl
-tmp=$(mktemp -d)
-trap 'rm -rf "$tmp"' EXIT
-fail () { echo "FAIL: $*"; cat "$tmp/p.py" "$tmp/out" "$tmp/err"; exit 1; }
+. "$top_srcdir/tests/lib.sh"
 
-cat > "$tmp/d.yaml" <<'E'
-version: 1
-name: trial
-model: m
-engine: {name: e, build: "1"}
-backend: host
-parallelism: {tp: 1}
-limits: {most: 32}
-sites:
-  - {family: attention, site: s, program: p.py, calls_per_step: 1, facts: {}}
-E
+trial 'most: 32' 'family: attention, site: s, program: p.py, facts: {}'
 
 # solve WANT < body of choose: the exit code
 solve ()
@@ -40,9 +27,7 @@ class Choice(Record):
 def choose(facts: Model, call: Call) -> Choice:
 E
     sed 's/^/    /' >> "$tmp/p.py"
-    have=0
-    "$ctl" solve --offline "$tmp/d.yaml" > "$tmp/out" 2> "$tmp/err" || have=$?
-    [ "$have" = "$1" ] || fail "exit code $have, not $1"
+    code "$1" solve --offline "$tmp/d.yaml"
 }
 
 solve 5 <<'E'
@@ -50,13 +35,13 @@ if call.requests > 4:
     s = 2
 return Choice(x=7 // s)
 E
-grep -q 'UnboundLocalError (p.py:17:' "$tmp/err" || fail 'no class and place'
+says 'UnboundLocalError (p.py:17:'
 
 solve 5 <<'E'
 unused = 7 // call.requests
 return Choice(x=1)
 E
-grep -q 'ZeroDivisionError (p.py:15:' "$tmp/err" || fail 'no class and place'
+says 'ZeroDivisionError (p.py:15:'
 
 solve 0 <<'E'
 if call.requests > 4:

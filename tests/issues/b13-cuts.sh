@@ -3,23 +3,9 @@
 # the output itself, none possible, the cut nearest the sinks.  Then inputs that no call
 # of the family has, and a claim about no field.
 set -eu
-ctl=$top_builddir/detentctl/detentctl
-tmp=$(mktemp -d)
-trap 'rm -rf "$tmp"' EXIT
-checks=0
-fail () { echo "FAIL: $*"; cat "$tmp/p.py" "$tmp/out" "$tmp/err"; exit 1; }
+. "$top_srcdir/tests/lib.sh"
 
-cat > "$tmp/d.yaml" <<'E'
-version: 1
-name: trial
-model: m
-engine: {name: e, build: "1"}
-backend: host
-parallelism: {tp: 1}
-limits: {most: 64}
-sites:
-  - {family: attention, site: s, program: p.py, calls_per_step: 1, facts: {debug: false}}
-E
+trial 'most: 64' 'family: attention, site: s, program: p.py, facts: {debug: false}'
 
 # program INPUT < body of choose
 program ()
@@ -52,12 +38,9 @@ E
 # solve CODE PATTERN [FILE]: exit code, and a pattern in stdout or stderr
 solve ()
 {
-    got=0
-    timeout 20 "$ctl" solve --offline "${3:-$tmp/d.yaml}" > "$tmp/out" 2> "$tmp/err" || got=$?
-    [ "$got" -eq "$1" ] || fail "exit $got, not $1"
+    code "$1" solve --offline "${3:-$tmp/d.yaml}"
     cat "$tmp/out" "$tmp/err" | grep -q -e "$2" || fail "no '$2'"
     [ "$1" -eq 0 ] || [ "$(grep -c '^detentctl: ' "$tmp/err")" -eq 1 ] || fail 'not one error'
-    checks=$((checks + 1))
 }
 runtime='requests: Runtime[range(1, 65)]'
 
@@ -135,8 +118,8 @@ program 'requests: Own[range(1, 65)]' <<'E'
     return Choice(splits=4)
 E
 solve 2 '"requests" is a quantity of the whole call: declare it Runtime or Unpinnable'
-timeout 20 "$ctl" deployment check "$tmp/d.yaml" > "$tmp/out" 2> "$tmp/err" && fail 'checked'
-grep -q 'declare it Runtime' "$tmp/err" || fail 'deployment check takes any input'
+code 2 deployment check "$tmp/d.yaml"
+says 'declare it Runtime'
 
 # a claim about a field that is not there
 program "$runtime" <<'E'
@@ -147,6 +130,6 @@ claims:
   - {family: attention, field: split, reason: "r", source: "s"}
 E
 solve 2 'has no field "split"; did you mean "splits"?' "$tmp/claims.yaml"
-timeout 20 "$ctl" deployment check "$tmp/claims.yaml" > "$tmp/out" 2> "$tmp/err" && fail 'checked'
-grep -q 'did you mean "splits"?' "$tmp/err" || fail 'deployment check takes any claim'
+code 2 deployment check "$tmp/claims.yaml"
+says 'did you mean "splits"?'
 echo "b13-cuts: $checks checks"

@@ -4,11 +4,7 @@
 # the pin is the value that does, not the input.  (The bits of batches with a row of 9 and
 # of 10 tokens: tests/test_attention_invariance.c, neighbours_length.)
 set -eu
-ctl=$top_builddir/detentctl/detentctl
-tmp=$(mktemp -d)
-trap 'rm -rf "$tmp"' EXIT
-checks=0
-fail () { echo "FAIL: $*"; cat "$tmp/out" "$tmp/err"; exit 1; }
+. "$top_srcdir/tests/lib.sh"
 
 cat > "$tmp/tiles.py" <<'E2'
 from __future__ import annotations
@@ -39,26 +35,11 @@ def choose(facts: Model, call: Call) -> Choice:
     stages = 3 if call.total_query // call.requests > 4 else 2
     return Choice(tile=tile, stages=stages, own=call.query_length == 1)
 E2
-cat > "$tmp/d.yaml" <<'E2'
-version: 1
-name: neighbour
-model: test
-engine: {name: test, build: "1"}
-backend: host
-parallelism: {tp: 1}
-limits: {max_batch: 8, max_query: 64}
-sites:
-  - family: attention
-    site: decoder
-    program: tiles.py
-    calls_per_step: 1
-    facts: {}
-E2
-"$ctl" solve --offline "$tmp/d.yaml" >"$tmp/out" 2>"$tmp/err" || fail "solve: exit $?"
+trial 'max_batch: 8, max_query: 64' 'family: attention, site: decoder, program: tiles.py, facts: {}'
+code 0 solve --offline "$tmp/d.yaml"
 for line in '^choose.tile  *64, 192 ' '^choose.stages  *2, 3 ' 'choose.tile cuts longest_query' \
             'choose.stages cuts requests -> stages' 'total_query // requests' \
             '^own  *binding  *-  *per request'; do
-    checks=$((checks + 1))
-    grep -q "$line" "$tmp/out" || fail "no line \"$line\""
+    has "$line"
 done
 echo "b32: $checks checks passed"
