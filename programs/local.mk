@@ -13,7 +13,8 @@ nobase_dist_pkgdata_DATA += \
 dist_deployments_DATA += \
 	deployments/llama-3.1-70b-tp2-h200.yaml \
 	deployments/llama-3.1-70b-tp4-h200.yaml \
-	deployments/qwen3-30b-a3b-h200.yaml
+	deployments/qwen3-30b-a3b-h200.yaml \
+	deployments/qwen3-30b-a3b-tp2-h200.yaml
 
 # programs/sglang/: SGLang's selections.
 nobase_dist_pkgdata_DATA += \

@@ -14,8 +14,10 @@
 #include "kernels/gemm/cuda/plant.h"
 #include "tests/gpu/trap.h"
 
-/* The launch of a context that fails, and what is read or counted before that. */
+/* The launch that fails, or the buffer whose records are counted as lost; and the reading
+ * of the device, after two at the start. */
 #define TURN 10
+#define READING 4
 
 enum ar_plant ar_plant;
 int ar_plant_only = -1;
@@ -100,7 +102,7 @@ int cuda_plant_state (int e, struct cuda_nvml_state *s)
         s->sm_mhz = s->sm_mhz * 55 / 100;
     if (plant == HOT)
         s->reasons |= 0x40;
-    if (plant != LOST || ++turn < TURN)
+    if (plant != LOST || ++turn < READING)
         return e;
     stay_gone ();
     return 15; /* NVML_ERROR_GPU_IS_LOST */
