@@ -402,6 +402,8 @@ tests_test_keys_LDADD = libdtdaemon.la $(CHECK_LIBS)
 endif
 
 # kernels/cuda: what needs no GPU, and the programs that tests/gpu/run runs on one
+dist_check_SCRIPTS += tests/no-device.sh
+TESTS += tests/no-device.sh
 EXTRA_DIST += tests/gpu/test_cuda_host.c tests/gpu/check.c tests/gpu/planted.c tests/gpu/cublaslt.c \
 	tests/gpu/rig.c tests/gpu/rig.h tests/gpu/run tests/gpu/trap.cu tests/gpu/trap.h
 if HAVE_CUDA
