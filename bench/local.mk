@@ -41,7 +41,7 @@ bench_tune_host_SOURCES = bench/tune_host.c
 bench_tune_host_LDADD = libdtprofiler.la libdttuner.la -lm
 EXTRA_DIST += bench/wide.yaml bench/wide_gemm.py
 # kernels on GPUs, beside the libraries' own
-EXTRA_DIST += bench/gpu_allreduce.c
+EXTRA_DIST += bench/gpu bench/gpu_allreduce.c
 if HAVE_CUDA
 noinst_PROGRAMS += bench/gpu-allreduce
 bench_gpu_allreduce_SOURCES = bench/gpu_allreduce.c
