@@ -53,6 +53,7 @@ static const struct {
     { DT_ECANCELLED, 130, "cancelled" },
     { DT_EUNTRUSTED, 7, "untrusted" },
     { DT_ELOST, 10, "lost" },
+    { DT_EPEER, 10, "peer" },
 };
 
 /* Drop trailing newlines, and the piece of a UTF-8 character that truncation

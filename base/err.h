@@ -35,6 +35,7 @@ enum dt_code {
     DT_ECANCELLED = 1019, /* cancelled by its owner                            */
     DT_EUNTRUSTED = 1020, /* measurements too noisy or contradictory to decide */
     DT_ELOST = 1021,    /* a device is lost: what waits for it is held         */
+    DT_EPEER = 1022,    /* another rank of the group did not come              */
 };
 
 struct dt_err {

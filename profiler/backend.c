@@ -42,7 +42,7 @@ fail:
 /* What of a backend's codes is told apart when there is no context. */
 static int code_of (int r)
 {
-    return r == -DT_BACKEND_ELOST || r == -EBUSY ? r : -DT_EDEVICE;
+    return r == -DT_BACKEND_ELOST || r == -DT_BACKEND_EPEER || r == -EBUSY ? r : -DT_EDEVICE;
 }
 
 int dt_plugin_open (struct dt_plugin *p, const char *path,

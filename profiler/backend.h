@@ -22,7 +22,7 @@ struct dt_plugin {
 int dt_plugin_load (struct dt_plugin *p, const char *path, struct dt_err *reterr);
 int dt_plugin_open (struct dt_plugin *p, const char *path,
                     const struct dt_backend_options *options, struct dt_err *reterr);
-/* Make the context one rank of a group.  -DT_EDEVICE */
+/* Make the context one rank of a group.  -DT_EDEVICE, -DT_ELOST, -DT_EPEER, -EBUSY */
 int dt_plugin_join (struct dt_plugin *p, const struct dt_backend_join *join, struct dt_err *reterr);
 void dt_plugin_close (struct dt_plugin *p);
 

@@ -11,6 +11,7 @@ int dt_certify_open_rivals (struct dt_certify *c, const struct dt_plugin *plugin
 {
     struct dt_backend_options options = { .units = plugin->backend->identity (plugin->ctx)->units };
     struct dt_backend_error err = { "" };
+    int r;
 
     if (n > DT_CERTIFY_MAX_RIVALS)
         return dt_err_set (reterr, -DT_ELIMIT, "%u rivals; at most %d", n, DT_CERTIFY_MAX_RIVALS);
@@ -21,9 +22,9 @@ int dt_certify_open_rivals (struct dt_certify *c, const struct dt_plugin *plugin
 
         if (!(v->param = dt_calloc (c->family->n_params, sizeof *v->param)))
             return dt_err_nomem (reterr);
-        if (c->b->open (&options, &v->ctx, &err) < 0) {
+        if ((r = c->b->open (&options, &v->ctx, &err)) < 0) {
             dt_free (v->param);
-            return dt_err_set (reterr, -DT_EDEVICE, "a context beside the first: %s", err.text);
+            return dt_err_set (reterr, r, "a context beside the first: %s", err.text);
         }
         v->round = c;
         dt_lane_init (&v->lane, c->b, v->ctx);

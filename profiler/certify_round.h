@@ -106,7 +106,7 @@ void dt_certify_compare (struct dt_certify *c, const struct dt_lane *l,
 
 /* --- certify_rival.c: contention ------------------------------------------------------- */
 
-/* -DT_ELIMIT, -DT_EDEVICE, -ENOMEM */
+/* -DT_ELIMIT, -ENOMEM, or what the backend's `open` returns */
 int dt_certify_open_rivals (struct dt_certify *c, const struct dt_plugin *plugin, uint32_t n,
                             struct dt_err *reterr);
 void dt_certify_close_rivals (struct dt_certify *c);

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "base/time.h"
 #include "proto/frame.h"
 
 #define SOCKET_FD 3
@@ -19,10 +20,41 @@ extern char **environ;
 
 struct dt_ranks {
     uint32_t ranks;
-    int fd[DT_RANKS_MAX];    /* [0] is unused */
+    int fd[DT_RANKS_MAX];    /* [0] is unused; -1: it is gone, or its stream out of step */
     pid_t pid[DT_RANKS_MAX];
+    uint64_t deadline_ns;    /* for all replies to what was sent last */
+    int failed;              /* what the last gather failed with, and why */
     struct dt_err why;
 };
+
+/* How near to the cause an error of a rank is: see dt_ranks_take. */
+static int weight (int r)
+{
+    switch (r) {
+    case 0:
+        return 0;
+    case -EAGAIN:
+        return 1;
+    case -DT_EPEER:
+        return 2;
+    case -ETIMEDOUT:
+        return 3;
+    case -DT_EUNTRUSTED:
+        return 4;
+    case -DT_ELOST:
+        return 6;
+    default:
+        return 5;
+    }
+}
+
+/* Of two results, the one to report. */
+static int heavier (int r, int other, const struct dt_err *why, struct dt_err *reterr)
+{
+    if (weight (other) <= weight (r))
+        return r;
+    return dt_err_set (reterr, other, "%s", why->text);
+}
 
 static int spawn (int fd, pid_t *ret)
 {
@@ -40,18 +72,47 @@ static int spawn (int fd, pid_t *ret)
     return -r;
 }
 
-static int send_request (int fd, const Detent__WorkerRequest *rq, struct dt_err *reterr)
+static void leave (struct dt_ranks *k, uint32_t rank)
+{
+    close (k->fd[rank]);
+    k->fd[rank] = -1;
+}
+
+/* To the ranks from `first` to before `end`.  One that does not take it is left, and met
+ * when its reply is due. */
+static int send_request (struct dt_ranks *k, uint32_t first, uint32_t end,
+                         const Detent__WorkerRequest *rq, struct dt_err *reterr)
 {
     size_t n = detent__worker_request__get_packed_size (rq);
     uint8_t *data = dt_calloc (n ? n : 1, 1);
-    int r;
 
     if (!data)
         return dt_err_nomem (reterr);
     detent__worker_request__pack (rq, data);
-    r = dt_frame_write (fd, data, n, DT_RANKS_DEADLINE_MS, reterr);
+    for (uint32_t i = first; i < end; i++)
+        if (k->fd[i] >= 0 && dt_frame_write (k->fd[i], data, n, DT_RANKS_DEADLINE_MS, NULL) < 0)
+            leave (k, i);
     dt_free (data);
-    return r;
+    return 0;
+}
+
+/* All ranks open at the same time, and serve a request at the same time. */
+static void begin_replies (struct dt_ranks *k)
+{
+    k->deadline_ns = dt_time_mono_ns () + DT_RANKS_DEADLINE_MS * 1000000ull;
+}
+
+static int read_reply (struct dt_ranks *k, uint32_t rank, struct dt_buf *in, struct dt_err *reterr)
+{
+    int r;
+
+    if (k->fd[rank] < 0)
+        return dt_err_set (reterr, -DT_EWORKER, "its process is gone");
+    if ((r = dt_frame_read (k->fd[rank], dt_time_left_ms (k->deadline_ns), in, NULL)) == 0)
+        return 0;
+    leave (k, rank);
+    return r == -ETIMEDOUT ? dt_err_set (reterr, r, "no answer in %d s", DT_RANKS_DEADLINE_MS / 1000)
+                           : dt_err_set (reterr, -DT_EWORKER, "its process died");
 }
 
 /* One reply, for the caller to free; an Error becomes the failure. */
@@ -62,7 +123,7 @@ static int take_reply (struct dt_ranks *k, uint32_t rank, Detent__WorkerReply **
     struct dt_buf in = { 0 };
     int r;
 
-    if ((r = dt_frame_read (k->fd[rank], DT_RANKS_DEADLINE_MS, &in, reterr)) < 0)
+    if ((r = read_reply (k, rank, &in, reterr)) < 0)
         goto fail;
     if (!(reply = detent__worker_reply__unpack (NULL, in.len, in.data))) {
         r = dt_err_set (reterr, -DT_EWORKER, "a malformed reply");
@@ -100,7 +161,7 @@ static int start (struct dt_ranks *k, uint32_t rank, const Detent__WorkerOpen *o
     mine.rank = rank;
     rq.body_case = DETENT__WORKER_REQUEST__BODY_OPEN;
     rq.open = &mine;
-    return send_request (k->fd[rank], &rq, reterr);
+    return send_request (k, rank, rank + 1, &rq, reterr);
 }
 
 int dt_ranks_start (const Detent__WorkerOpen *open, struct dt_ranks **ret, struct dt_err *reterr)
@@ -115,6 +176,7 @@ int dt_ranks_start (const Detent__WorkerOpen *open, struct dt_ranks **ret, struc
     if (!(k = dt_calloc (1, sizeof *k)))
         return dt_err_nomem (reterr);
     k->ranks = open->ranks;
+    begin_replies (k);
     for (i = 0; i < k->ranks; i++)
         k->fd[i] = -1;
     for (i = 1; i < k->ranks; i++)
@@ -142,49 +204,46 @@ struct dt_ranks *dt_ranks_free (struct dt_ranks *k)
     return NULL;
 }
 
-const char *dt_ranks_why (const struct dt_ranks *k)
+/* `mine` at its place, then every other rank's word; the weightiest error is kept. */
+static int gather (struct dt_ranks *k, uint32_t rank, void *at, size_t bytes, struct dt_err *reterr)
 {
-    return k->why.text;
+    Detent__WorkerReply *reply;
+    int r;
+
+    if ((r = take_reply (k, rank, &reply, reterr)) < 0)
+        return r;
+    if (reply->body_case == DETENT__WORKER_REPLY__BODY_SHARE && reply->share->data.len == bytes)
+        memcpy (at, reply->share->data.data, bytes);
+    else
+        r = dt_err_set (reterr, -DT_EWORKER, "rank %u: not its word to the others", rank);
+    detent__worker_reply__free_unpacked (reply, NULL);
+    return r;
 }
 
-static int share (struct dt_ranks *k, const void *all, size_t n)
+static int share (struct dt_ranks *k, const void *all, size_t n, struct dt_err *reterr)
 {
     Detent__WorkerRequest rq = DETENT__WORKER_REQUEST__INIT;
     Detent__WorkerShare m = DETENT__WORKER_SHARE__INIT;
-    uint32_t i;
-    int r;
 
     m.data = (ProtobufCBinaryData){ .len = n, .data = (uint8_t *)all };
     rq.body_case = DETENT__WORKER_REQUEST__BODY_SHARE;
     rq.share = &m;
-    for (i = 1; i < k->ranks; i++)
-        if ((r = send_request (k->fd[i], &rq, &k->why)) < 0)
-            return r;
-    return 0;
+    return send_request (k, 1, k->ranks, &rq, reterr);
 }
 
 int dt_ranks_gather (void *user, const void *mine, size_t bytes, void *all)
 {
     struct dt_ranks *k = user;
     uint8_t *at = all;
-    uint32_t i;
-    int r;
+    struct dt_err err;
+    int r = 0;
 
     memcpy (at, mine, bytes);
-    for (i = 1; i < k->ranks; i++) {
-        Detent__WorkerReply *reply;
-
-        if ((r = take_reply (k, i, &reply, &k->why)) < 0)
-            return r;
-        if (reply->body_case == DETENT__WORKER_REPLY__BODY_SHARE && reply->share->data.len == bytes)
-            memcpy (at + i * bytes, reply->share->data.data, bytes);
-        else
-            r = dt_err_set (&k->why, -DT_EWORKER, "rank %u: not its word to the others", i);
-        detent__worker_reply__free_unpacked (reply, NULL);
-        if (r < 0)
-            return r;
-    }
-    return share (k, all, k->ranks * bytes);
+    for (uint32_t i = 1; i < k->ranks; i++)
+        r = heavier (r, gather (k, i, at + i * bytes, bytes, &err), &err, &k->why);
+    if (r == 0)
+        r = share (k, all, k->ranks * bytes, &k->why);
+    return k->failed = r;
 }
 
 int dt_ranks_gather_below (void *user, const void *mine, size_t bytes, void *all)
@@ -222,66 +281,88 @@ int dt_ranks_gather_below (void *user, const void *mine, size_t bytes, void *all
     return r;
 }
 
-int dt_ranks_opened (struct dt_ranks *k, struct dt_err *reterr)
+static int take_opened (struct dt_ranks *k, uint32_t rank, struct dt_err *reterr)
 {
     Detent__WorkerReply *reply;
-    uint32_t i;
-    int r;
-
-    for (i = 1; i < k->ranks; i++) {
-        if ((r = take_reply (k, i, &reply, reterr)) < 0)
-            return r;
-        if (reply->body_case != DETENT__WORKER_REPLY__BODY_IDENTITY)
-            r = dt_err_set (reterr, -DT_EWORKER, "rank %u did not say who it is", i);
-        detent__worker_reply__free_unpacked (reply, NULL);
-        if (r < 0)
-            return r;
-    }
-    return 0;
-}
-
-int dt_ranks_pass (struct dt_ranks *k, const Detent__WorkerRequest *rq, struct dt_err *reterr)
-{
-    uint32_t i;
-    int r;
-
-    for (i = 1; i < k->ranks; i++)
-        if ((r = send_request (k->fd[i], rq, reterr)) < 0)
-            return dt_err_prefix (reterr, r, "rank %u", i);
-    return 0;
-}
-
-static int take_times (struct dt_ranks *k, uint32_t rank, uint64_t *ns, size_t n,
-                       struct dt_err *reterr)
-{
-    Detent__WorkerReply *reply;
-    size_t j;
     int r;
 
     if ((r = take_reply (k, rank, &reply, reterr)) < 0)
         return r;
-    if (reply->body_case != DETENT__WORKER_REPLY__BODY_TIMES || reply->times->n_ns != n)
-        r = dt_err_set (reterr, -DT_EWORKER, "rank %u: the reply is no times", rank);
-    for (j = 0; r == 0 && j < n; j++)
-        if (reply->times->ns[j] < ns[j])
-            ns[j] = reply->times->ns[j];
+    if (reply->body_case != DETENT__WORKER_REPLY__BODY_IDENTITY)
+        r = dt_err_set (reterr, -DT_EWORKER, "rank %u did not say who it is", rank);
     detent__worker_reply__free_unpacked (reply, NULL);
     return r;
 }
 
-int dt_ranks_times (struct dt_ranks *k, uint64_t *ns, size_t n, struct dt_err *reterr)
+int dt_ranks_opened (struct dt_ranks *k, int mine, struct dt_err *reterr)
 {
-    struct dt_err other;
-    uint32_t i;
-    int r = take_times (k, 1, ns, n, reterr);
+    struct dt_err err;
+    int r = mine;
 
-    for (i = 2; i < k->ranks; i++) { /* every reply is taken: the sockets stay in step */
-        int q = take_times (k, i, ns, n, &other);
+    if (k->failed) /* who failed has answered, and the others wait for its word */
+        return dt_err_set (reterr, k->failed, "%s", k->why.text);
+    for (uint32_t i = 1; mine < 0 && i < k->ranks; i++)
+        if (k->fd[i] >= 0)
+            shutdown (k->fd[i], SHUT_WR); /* none waits for rank 0's word any more */
+    for (uint32_t i = 1; i < k->ranks; i++)
+        r = heavier (r, take_opened (k, i, &err), &err, reterr);
+    return r;
+}
 
-        if (q < 0 && (r == 0 || r == -EAGAIN)) {
-            r = q;
-            *reterr = other;
-        }
-    }
+int dt_ranks_pass (struct dt_ranks *k, const Detent__WorkerRequest *rq, struct dt_err *reterr)
+{
+    begin_replies (k);
+    return send_request (k, 1, k->ranks, rq, reterr);
+}
+
+static void keep_least (int has, uint32_t mhz, protobuf_c_boolean *ret_has, uint32_t *ret)
+{
+    if (has && (!*ret_has || mhz < *ret))
+        *ret = mhz;
+    *ret_has |= has;
+}
+
+/* Of two devices the worse in each respect. */
+static void keep_worst (const Detent__WorkerState *s, Detent__WorkerState *ret)
+{
+    keep_least (s->has_clock_mhz, s->clock_mhz, &ret->has_clock_mhz, &ret->clock_mhz);
+    keep_least (s->has_memory_mhz, s->memory_mhz, &ret->has_memory_mhz, &ret->memory_mhz);
+    ret->has_reasons |= s->has_reasons;
+    ret->reasons |= s->reasons;
+    ret->has_others |= s->has_others;
+    if (s->others > ret->others)
+        ret->others = s->others;
+}
+
+static int take_one (struct dt_ranks *k, uint32_t rank, Detent__WorkerTimes *times,
+                     struct dt_err *reterr)
+{
+    int timed = times->n_ns > 0, r;
+    const Detent__WorkerState *state;
+    Detent__WorkerReply *reply;
+
+    if ((r = take_reply (k, rank, &reply, reterr)) < 0)
+        return r;
+    if (reply->body_case != (timed ? DETENT__WORKER_REPLY__BODY_TIMES
+                                   : DETENT__WORKER_REPLY__BODY_STATE)
+        || (timed && reply->times->n_ns != times->n_ns))
+        r = dt_err_set (reterr, -DT_EWORKER, "rank %u: another reply than was asked for", rank);
+    for (size_t j = 0; r == 0 && j < times->n_ns; j++)
+        if (reply->times->ns[j] < times->ns[j])
+            times->ns[j] = reply->times->ns[j];
+    state = r < 0 ? NULL : timed ? reply->times->state : reply->state;
+    if (state)
+        keep_worst (state, times->state);
+    detent__worker_reply__free_unpacked (reply, NULL);
+    return r;
+}
+
+int dt_ranks_take (struct dt_ranks *k, int mine, Detent__WorkerTimes *times, struct dt_err *reterr)
+{
+    struct dt_err err;
+    int r = mine;
+
+    for (uint32_t i = 1; i < k->ranks; i++)
+        r = heavier (r, take_one (k, i, times, &err), &err, reterr);
     return r;
 }

@@ -12,7 +12,7 @@
 
 /* A group is of 2 to this many ranks. */
 #define DT_RANKS_MAX 64
-/* For a rank to open its device and to answer a call: above the backend's own patience
+/* For all ranks to open and join, and to answer a request: above the backend's own patience
  * with a lost rank, below detentd's with the worker. */
 #define DT_RANKS_DEADLINE_MS 12000
 
@@ -29,17 +29,25 @@ struct dt_ranks *dt_ranks_free (struct dt_ranks *k);
 int dt_ranks_gather (void *user, const void *mine, size_t bytes, void *all);
 int dt_ranks_gather_below (void *user, const void *mine, size_t bytes, void *all);
 
-/* Why the last gather of rank 0 failed; "" if none did. */
-const char *dt_ranks_why (const struct dt_ranks *k);
+/* All ranks have opened, rank 0 with the result `mine` and the text in reterr: take the
+ * others' replies.  The result is as that of dt_ranks_take. */
+int dt_ranks_opened (struct dt_ranks *k, int mine, struct dt_err *reterr);
 
-/* Take the others' replies to their opening. */
-int dt_ranks_opened (struct dt_ranks *k, struct dt_err *reterr);
-
-/* Pass a measure request on; then, once rank 0 has run it too, take the others' times:
- * of each repeat the least stays in ns [n], since the rank that came last waited for
- * nobody.  `rank 1: ` stands before the text of another rank's error; -EAGAIN only if no
- * rank has another. */
+/* Pass on a request to measure or to look, which rank 0 then serves itself.  A rank that
+ * does not take it is met when the replies are.
+ *   -ENOMEM  it was passed to none */
 int dt_ranks_pass (struct dt_ranks *k, const Detent__WorkerRequest *rq, struct dt_err *reterr);
-int dt_ranks_times (struct dt_ranks *k, uint64_t *ns, size_t n, struct dt_err *reterr);
+/* Take the others' replies: all of them, so that the sockets stay in step.  `mine` is rank
+ * 0's own result, and its text in reterr.
+ *
+ * If all are well: of each repeat the least time stays in times->ns [n_ns], since the rank
+ * that came last waited for nobody, and the worst of all devices in times->state: the
+ * least clocks, every reason, the most others.  Of a look, n_ns is 0.
+ *
+ * Else the one error that is the cause of others, with `rank 1: ` before the text of
+ * another rank's: a lost device comes first, then whatever a rank knows of itself, a time
+ * that is not to be trusted, a rank that does not answer, one that only knows that another
+ * did not come, and -EAGAIN last. */
+int dt_ranks_take (struct dt_ranks *k, int mine, Detent__WorkerTimes *times, struct dt_err *reterr);
 
 #endif

@@ -106,9 +106,8 @@ static int open_ranks (struct worker *w, const Detent__WorkerOpen *m, struct dt_
     if ((r = dt_ranks_start (m, &w->ranks, reterr)) < 0)
         return r;
     join.user = w->ranks;
-    if ((r = dt_plugin_join (&w->plugin, &join, reterr)) < 0)
-        return *dt_ranks_why (w->ranks) ? dt_err_set (reterr, r, "%s", dt_ranks_why (w->ranks)) : r;
-    return dt_ranks_opened (w->ranks, reterr);
+    r = dt_plugin_join (&w->plugin, &join, reterr);
+    return dt_ranks_opened (w->ranks, r, reterr);
 }
 
 static uint32_t others_of (const Detent__WorkerOpen *m)
@@ -309,20 +308,28 @@ static int measure_ranks (struct worker *w, const struct dt_plugin_call *c,
                           const Detent__WorkerRequest *rq, Detent__WorkerReply *rp,
                           Detent__WorkerTimes *times, struct dt_err *reterr)
 {
-    struct dt_err theirs;
-    int r, q;
+    int r;
 
     if (!w->ranks || !is_collective (c))
         return on_measure (w, c, rq->measure->repeats, rp, times, reterr);
     if ((r = dt_ranks_pass (w->ranks, rq, reterr)) < 0)
         return r;
     r = on_measure (w, c, rq->measure->repeats, rp, times, reterr);
-    /* Their replies are taken in any case: the sockets must stay in step. */
-    q = dt_ranks_times (w->ranks, times->ns, times->n_ns, &theirs);
-    /* Rank 0 may only know that another did not come; that one may know why. */
-    if (q < 0 && (r == 0 || r == -EAGAIN || q == -DT_ELOST))
-        return dt_err_set (reterr, q, "%s", theirs.text);
-    return r;
+    return dt_ranks_take (w->ranks, r, times, reterr);
+}
+
+/* At the devices of all ranks. */
+static int look (struct worker *w, const Detent__WorkerRequest *rq, Detent__WorkerState *ret,
+                 struct dt_err *reterr)
+{
+    Detent__WorkerTimes times = DETENT__WORKER_TIMES__INIT;
+    int r;
+
+    times.state = ret;
+    if (w->ranks && (r = dt_ranks_pass (w->ranks, rq, reterr)) < 0)
+        return r;
+    r = dt_device_state (&w->plugin, 1, ret, reterr);
+    return w->ranks ? dt_ranks_take (w->ranks, r, &times, reterr) : r;
 }
 
 /* A run whose time was missed is run again. */
@@ -401,7 +408,7 @@ static int on_device (struct worker *w, const Detent__WorkerRequest *rq, Detent_
     else if (!w->plugin.backend)
         r = dt_err_set (reterr, -DT_EINPUT, "no backend is open");
     else
-        r = dt_device_state (&w->plugin, 1, &ret->state, reterr);
+        r = look (w, rq, &ret->state, reterr);
     rp->body_case = DETENT__WORKER_REPLY__BODY_STATE;
     rp->state = &ret->state;
     return r;

@@ -4,8 +4,14 @@
  * DT_FAULTY_STRICT has another schema: a fact that nobody states, and a tile that is
  * binding; DT_FAULTY_RANKS works over ranks, each a little faster than the one before, of
  * which rank 1 dies on split_stride 512, misses its first two times on 1024, and rank 0 does
- * so on 4096 and misses all on 2048, and knows two devices; DT_FAULTY_TOLD does what the
- * file "fault" beside it says:
+ * so on 4096 and misses all on 2048, and knows three devices; what the file "fault.R" beside
+ * it says, rank R does:
+ *     open CODE TEXT   no context, for that reason; codes are positive numbers
+ *     join CODE TEXT   it does not join
+ *     run CODE TEXT    no run succeeds
+ *     late CODE TEXT   its device cannot be looked at
+ *     state CLOCK MEMORY REASONS OTHERS
+ * DT_FAULTY_TOLD does what the file "fault" beside it says:
  *     open TEXT    no context, for that reason
  *     run N TEXT   the N-th run of a context and all after it fail, for that reason
  *     slow TEXT    no run has a time to be trusted, for that reason
@@ -64,7 +70,7 @@ static const struct dt_backend_param params[] = {
 static const struct dt_backend_family family = { "attention", facts, N_FACTS, fields, 2, params, 4 };
 static const struct dt_backend_identity who = { "faulty", "1", "", "", "test", 1 };
 
-#ifdef DT_FAULTY_TOLD
+#if defined DT_FAULTY_TOLD || defined DT_FAULTY_RANKS
 static FILE *beside (const char *name, const char *mode)
 {
     char path[4096];
@@ -77,18 +83,57 @@ static FILE *beside (const char *name, const char *mode)
     return fopen (path, mode);
 }
 
-/* The file's text behind `what`, in a buffer; NULL: it does not say so. */
-static const char *told (const char *what)
+/* What the file says behind `what`, in a buffer; NULL: it does not say so. */
+static const char *told_by (const char *file, const char *what)
 {
     static char text[256];
     const char *line;
     FILE *f;
 
-    if (!(f = beside ("fault", "r")))
+    if (!(f = beside (file, "r")))
         return NULL;
     line = fgets (text, sizeof text, f);
     fclose (f);
     return line && !strncmp (line, what, strlen (what)) ? line + strlen (what) : NULL;
+}
+
+static void take_state (const char *text, struct dt_backend_state *ret)
+{
+    *ret = (struct dt_backend_state){ .clock_mhz = 0 };
+    if (text)
+        sscanf (text, "%" SCNu32 " %" SCNu32 " %" SCNu64 " %" SCNu32, &ret->clock_mhz,
+                &ret->memory_mhz, &ret->reasons, &ret->others);
+}
+#endif
+
+#ifdef DT_FAULTY_RANKS
+static const char *told_to (uint32_t rank, const char *what)
+{
+    char file[32];
+
+    snprintf (file, sizeof file, "fault.%u", rank);
+    return told_by (file, what);
+}
+
+/* "CODE TEXT" that the rank is told to fail with; 0: it is not. */
+static int fails (uint32_t rank, const char *what, struct dt_backend_error *err)
+{
+    const char *text = told_to (rank, what);
+    char *why;
+    int code;
+
+    if (!text)
+        return 0;
+    code = (int)strtol (text, &why, 10);
+    snprintf (err->text, sizeof err->text, "%s", why + 1);
+    return -code;
+}
+#endif
+
+#ifdef DT_FAULTY_TOLD
+static const char *told (const char *what)
+{
+    return told_by ("fault", what);
 }
 
 static int is_lost (void)
@@ -148,8 +193,12 @@ static int open_ctx (const struct dt_backend_options *o, struct dt_backend_ctx *
                      struct dt_backend_error *err)
 {
 #ifdef DT_FAULTY_RANKS
-    if (o->device > 1) {
-        snprintf (err->text, sizeof err->text, "no device %u; there are 2", o->device);
+    int r = fails (o->device, "open ", err);
+
+    if (r < 0)
+        return r;
+    if (o->device > 2) {
+        snprintf (err->text, sizeof err->text, "no device %u; there are 3", o->device);
         return -ENODEV;
     }
 #endif
@@ -196,6 +245,8 @@ static int join (struct dt_backend_ctx *ctx, const struct dt_backend_join *j,
 
     ctx->rank = j->rank;
     ctx->ranks = j->ranks;
+    if ((r = fails (j->rank, "join ", err)) < 0)
+        return r;
     for (uint64_t turn = 0; turn < 2; turn++) {
         mine = 100 * turn + j->rank;
         if ((r = j->gather (j->user, &mine, sizeof mine, all)) < 0)
@@ -302,6 +353,12 @@ static int run (struct dt_backend_ctx *ctx, const struct dt_backend_call *call,
     memcpy (output, operands, 64);
     return run_as_told (ctx, operands, err);
 #else
+#ifdef DT_FAULTY_RANKS
+    int r = fails (ctx->rank, "run ", err);
+
+    if (r < 0)
+        return r;
+#endif
     (void)workspace, (void)err;
 #ifdef DT_FAULTY_PICKY
     if (refused (call, err) < 0)
@@ -330,21 +387,26 @@ static int run (struct dt_backend_ctx *ctx, const struct dt_backend_call *call,
 #endif
 }
 
-#ifdef DT_FAULTY_TOLD
+#ifdef DT_FAULTY_RANKS
 static int state (struct dt_backend_ctx *ctx, int now, struct dt_backend_state *ret,
                   struct dt_backend_error *err)
 {
-    const char *text = told ("state ");
+    int r = now ? fails (ctx->rank, "late ", err) : 0;
 
+    if (r == 0)
+        take_state (told_to (ctx->rank, "state "), ret);
+    return r;
+}
+#elif defined DT_FAULTY_TOLD
+static int state (struct dt_backend_ctx *ctx, int now, struct dt_backend_state *ret,
+                  struct dt_backend_error *err)
+{
     (void)ctx;
     if (now && told ("late ")) {
         snprintf (err->text, sizeof err->text, "%s", told ("late "));
         return -EBUSY;
     }
-    *ret = (struct dt_backend_state){ .clock_mhz = 0 };
-    if (text)
-        sscanf (text, "%" SCNu32 " %" SCNu32 " %" SCNu64 " %" SCNu32, &ret->clock_mhz,
-                &ret->memory_mhz, &ret->reasons, &ret->others);
+    take_state (told ("state "), ret);
     return 0;
 }
 #endif
@@ -377,7 +439,7 @@ static const struct dt_backend backend = {
 #ifdef DT_FAULTY_RANKS
     .join = join,
 #endif
-#ifdef DT_FAULTY_TOLD
+#if defined DT_FAULTY_TOLD || defined DT_FAULTY_RANKS
     .state = state,
 #endif
     .identity = identity, .plan = plan, .alloc = alloc_bytes,

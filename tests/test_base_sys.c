@@ -57,6 +57,7 @@ static const struct {
     { DT_ECONFLICT, 6, "conflict" },
     { DT_EUNTRUSTED, 7, "untrusted" },
     { DT_ELOST, 10, "lost" },
+    { DT_EPEER, 10, "peer" },
     { DT_EENVIRONMENT, 9, "environment" },
     { DT_EWORKER, 10, "worker" },
     { DT_ECANCELLED, 130, "cancelled" },
@@ -75,7 +76,7 @@ END_TEST
 /* Each of our codes has a word of its own. */
 START_TEST (words_differ)
 {
-    for (int a = DT_ESYNTAX; a <= DT_ELOST; a++) {
+    for (int a = DT_ESYNTAX; a <= DT_EPEER; a++) {
         ck_assert_str_ne (dt_err_name (a), "system");
         for (int b = DT_ESYNTAX; b < a; b++)
             ck_assert_str_ne (dt_err_name (a), dt_err_name (b));

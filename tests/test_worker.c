@@ -264,25 +264,58 @@ START_TEST (a_hung_kernel_times_out)
 }
 END_TEST
 
+/* A plugin of the build in a folder of its own, beside which files tell it what to do. */
+static struct {
+    char dir[32], plugin[64];
+} folder;
+
+static void set_up (const char *library)
+{
+    char real[4096];
+
+    strcpy (folder.dir, "/tmp/dt-worker-XXXXXX");
+    ck_assert_ptr_nonnull (mkdtemp (folder.dir));
+    snprintf (folder.plugin, sizeof folder.plugin, "%s/plugin.so", folder.dir);
+    ck_assert_ptr_nonnull (realpath (built (library), real));
+    ck_assert_int_eq (symlink (real, folder.plugin), 0);
+}
+
+/* NULL: it is told nothing. */
+static void tell (const char *file, const char *text)
+{
+    char path[64];
+    FILE *f;
+
+    snprintf (path, sizeof path, "%s/%s", folder.dir, file);
+    unlink (path);
+    if (!text)
+        return;
+    ck_assert_ptr_nonnull (f = fopen (path, "w"));
+    fputs (text, f);
+    fclose (f);
+}
+
+static void tear_down (void)
+{
+    static const char *const file[] = { "fault", "fault.0", "fault.1", "fault.2" };
+
+    for (size_t i = 0; i < DT_ARRAY_SIZE (file); i++)
+        tell (file[i], NULL);
+    unlink (folder.plugin);
+    rmdir (folder.dir);
+}
+
 /* Bug log B24: times are warm, as the worker says: a backend that takes longer on operands
  * that are not where the last ones were does so once, however many repeats there are and
  * in the next request too. */
 START_TEST (b24_caches_are_as_told)
 {
-    char dir[] = "/tmp/dt-worker-XXXXXX", plugin[64], fault[64], real[4096];
     Detent__WorkerReply *rp;
-    FILE *f;
 
-    ck_assert_ptr_nonnull (mkdtemp (dir));
-    snprintf (plugin, sizeof plugin, "%s/told.so", dir);
-    snprintf (fault, sizeof fault, "%s/fault", dir);
-    ck_assert_ptr_nonnull (realpath (built (".libs/backend-told.so"), real));
-    ck_assert_int_eq (symlink (real, plugin), 0);
-    ck_assert_ptr_nonnull (f = fopen (fault, "w"));
-    fputs ("cache", f);
-    fclose (f);
+    set_up (".libs/backend-told.so");
+    tell ("fault", "cache");
     start ();
-    rp = open_backend (plugin);
+    rp = open_backend (folder.plugin);
     ck_assert_int_eq (rp->body_case, DETENT__WORKER_REPLY__BODY_IDENTITY);
     ck_assert_str_eq (rp->identity->caches, "warm");
     detent__worker_reply__free_unpacked (rp, NULL);
@@ -296,9 +329,47 @@ START_TEST (b24_caches_are_as_told)
         detent__worker_reply__free_unpacked (rp, NULL);
     }
     ck_assert_int_eq (stop (), 0);
-    unlink (plugin);
-    unlink (fault);
-    rmdir (dir);
+    tear_down ();
+}
+END_TEST
+
+/* A context that is to contend and finds the device lost says so, as any other would. */
+START_TEST (a_rival_keeps_its_code)
+{
+    Detent__WorkerRequest rq = DETENT__WORKER_REQUEST__INIT;
+    Detent__WorkerCertify m = DETENT__WORKER_CERTIFY__INIT;
+    Detent__WorkerParam p[] = { DETENT__WORKER_PARAM__INIT, DETENT__WORKER_PARAM__INIT,
+                                DETENT__WORKER_PARAM__INIT };
+    Detent__WorkerFree free[] = { DETENT__WORKER_FREE__INIT, DETENT__WORKER_FREE__INIT };
+    Detent__WorkerParam *fact = &p[0], *param[] = { &p[1], &p[2] };
+    Detent__WorkerFree *all[] = { &free[0], &free[1] };
+
+    set_up (".libs/backend-told.so");
+    start ();
+    expect_open (folder.plugin);
+    tell ("fault", "gone cudaErrorECCUncorrectable");
+    p[0].name = (char *)"head_dim";
+    p[0].one = 64;
+    p[1].name = (char *)"block_n";
+    p[1].one = 64;
+    p[2].name = (char *)"split_stride";
+    p[2].one = 256;
+    free[0].name = (char *)"tile_m";
+    free[1].name = (char *)"workers_per_request";
+    m.family = (char *)"attention";
+    m.fact = &fact;
+    m.n_fact = 1;
+    m.param = param;
+    m.n_param = 2;
+    m.free = all;
+    m.n_free = 2;
+    m.rivals = 1;
+    rq.body_case = DETENT__WORKER_REQUEST__BODY_CERTIFY;
+    rq.certify = &m;
+    send_request (&rq);
+    expect_error (receive (), DT_ELOST, "beside the first: cudaErrorECCUncorrectable");
+    ck_assert_int_eq (stop (), 0);
+    tear_down ();
 }
 END_TEST
 
@@ -353,10 +424,139 @@ START_TEST (missed_times_are_run_again)
 }
 END_TEST
 
+/* Of a group's errors the cause is told, whichever rank has it; `want` stands in its text. */
+static const struct {
+    const char *what, *rank[3];
+    int code;
+    const char *want;
+} causes[] = {
+    { "another process came to rank 1's device",
+      { "run 1022 rank 1 did not come", "run 16 another process", "run 1022 rank 1 did not come" },
+      EBUSY, "rank 1: attention" },
+    { "a slowed device", { "run 1022 rank 2 did not come", NULL, "run 1020 slowed" }, DT_EUNTRUSTED,
+      "rank 2: " },
+    { "a kernel", { "run 1020 slowed", "run 1022 rank 2 did not come", "run 1011 a kernel" },
+      DT_EDEVICE, "a kernel" },
+    { "a device is lost", { "run 16 another process", "run 1011 a kernel", "run 1021 lost" },
+      DT_ELOST, "lost" },
+    { "rank 0's own", { "run 1011 mine", "run 1022 rank 0 did not come", NULL }, DT_EDEVICE, "mine" },
+    { "of equal ones the first", { "run 1022 rank 2 did not come", "run 16 first", "run 1011 second" },
+      EBUSY, "first" },
+    { "nobody knows why", { "run 11 no time", "run 1022 rank 2 did not come", NULL }, DT_EPEER,
+      "rank 2 did not come" },
+    { "while they open", { NULL, "open 16 another process", "open 1021 lost" }, DT_ELOST,
+      "rank 2: " },
+    { "while they open, and rank 0 joins", { "join 1022 rank 2 did not come", NULL, "open 1021 lost" },
+      DT_ELOST, "rank 2: " },
+    { "while they join", { "join 1022 rank 1 did not come", "join 1021 lost", NULL }, DT_ELOST,
+      "rank 1: " },
+    { "rank 0 alone does not join", { "join 1011 mine", NULL, NULL }, DT_EDEVICE, "mine" },
+};
+
+START_TEST (the_cause_is_told)
+{
+    Detent__WorkerReply *rp;
+    char file[16];
+
+    set_up (".libs/backend-ranks.so");
+    for (int i = 0; i < 3; i++) {
+        snprintf (file, sizeof file, "fault.%d", i);
+        tell (file, causes[_i].rank[i]);
+    }
+    start ();
+    rp = open_ranks (folder.plugin, 3);
+    if (rp->body_case == DETENT__WORKER_REPLY__BODY_IDENTITY) {
+        detent__worker_reply__free_unpacked (rp, NULL);
+        send_call (1, 256, 1, NULL);
+        rp = receive ();
+    }
+    expect_error (rp, causes[_i].code, causes[_i].want);
+    stop ();
+    tear_down ();
+}
+END_TEST
+
+/* One of 3 ranks dies: so it is told, and the others' replies are not taken for later ones. */
+START_TEST (a_dead_rank_is_told_each_time)
+{
+    set_up (".libs/backend-ranks.so");
+    tell ("fault.0", "run 1022 rank 1 did not come");
+    tell ("fault.2", "run 1022 rank 1 did not come");
+    start ();
+    detent__worker_reply__free_unpacked (open_ranks (folder.plugin, 3), NULL);
+    send_call (1, 512, 1, NULL);
+    expect_error (receive (), DT_EWORKER, "rank 1: its process died");
+    tell ("fault.0", NULL);
+    tell ("fault.2", NULL);
+    send_call (1, 256, 1, NULL);
+    expect_error (receive (), DT_EWORKER, "rank 1: its process is gone");
+    tell ("fault.2", "run 1021 lost");
+    send_call (1, 256, 1, NULL);
+    expect_error (receive (), DT_ELOST, "rank 2: ");
+    ck_assert_int_eq (stop (), 0);
+    tear_down ();
+}
+END_TEST
+
+static Detent__WorkerReply *ask_look (void)
+{
+    Detent__WorkerRequest rq = DETENT__WORKER_REQUEST__INIT;
+    Detent__WorkerLook look = DETENT__WORKER_LOOK__INIT;
+
+    rq.body_case = DETENT__WORKER_REQUEST__BODY_LOOK;
+    rq.look = &look;
+    send_request (&rq);
+    return receive ();
+}
+
+static void expect_worst (const Detent__WorkerState *s)
+{
+    ck_assert (s->has_clock_mhz && s->has_memory_mhz && s->has_reasons && s->has_others);
+    ck_assert_uint_eq (s->clock_mhz, 1200);
+    ck_assert_uint_eq (s->memory_mhz, 2000);
+    ck_assert_uint_eq (s->reasons, 0x4 | 0x40);
+    ck_assert_uint_eq (s->others, 3);
+}
+
+/* A group's times are as good as the worst of its devices, and a look is at all of them. */
+START_TEST (the_worst_device_counts)
+{
+    Detent__WorkerReply *rp;
+
+    set_up (".libs/backend-ranks.so");
+    tell ("fault.0", "state 1980 2619 4 0");
+    tell ("fault.1", "state 1200 2619 64 3");
+    tell ("fault.2", "state 1500 2000 0 1");
+    start ();
+    detent__worker_reply__free_unpacked (open_ranks (folder.plugin, 3), NULL);
+    send_call (1, 256, 1, NULL);
+    rp = receive ();
+    ck_assert_int_eq (rp->body_case, DETENT__WORKER_REPLY__BODY_TIMES);
+    expect_worst (rp->times->state);
+    detent__worker_reply__free_unpacked (rp, NULL);
+    rp = ask_look ();
+    ck_assert_int_eq (rp->body_case, DETENT__WORKER_REPLY__BODY_STATE);
+    expect_worst (rp->state);
+    detent__worker_reply__free_unpacked (rp, NULL);
+    tell ("fault.1", "late 16 another process");
+    tell ("fault.2", "late 1021 lost");
+    expect_error (ask_look (), DT_ELOST, "rank 2: lost");
+    tell ("fault.2", NULL);
+    expect_error (ask_look (), EBUSY, "rank 1: another process");
+    tell ("fault.1", NULL);
+    rp = ask_look (); /* all ranks are in step */
+    ck_assert_int_eq (rp->body_case, DETENT__WORKER_REPLY__BODY_STATE);
+    ck_assert_uint_eq (rp->state->clock_mhz, 1980);
+    detent__worker_reply__free_unpacked (rp, NULL);
+    ck_assert_int_eq (stop (), 0);
+    tear_down ();
+}
+END_TEST
+
 START_TEST (refuses_ranks_without_devices)
 {
     start ();
-    expect_error (open_ranks (built (".libs/backend-ranks.so"), 3), DT_EDEVICE, "rank 2: ");
+    expect_error (open_ranks (built (".libs/backend-ranks.so"), 4), DT_EDEVICE, "rank 3: ");
     expect_error (open_ranks (built (".libs/backend-ranks.so"), 65), DT_EINPUT, "65 ranks");
     expect_open (built (".libs/backend-ranks.so"));
     ck_assert_int_eq (stop (), 0);
@@ -389,8 +589,12 @@ int main (void)
     tcase_add_test (tc, dies_with_its_kernel);
     tcase_add_test (tc, a_hung_kernel_times_out);
     tcase_add_test (tc, b24_caches_are_as_told);
+    tcase_add_test (tc, a_rival_keeps_its_code);
     tcase_add_test (tc, runs_every_rank);
     tcase_add_loop_test (tc, missed_times_are_run_again, 0, DT_ARRAY_SIZE (missed));
+    tcase_add_loop_test (tc, the_cause_is_told, 0, DT_ARRAY_SIZE (causes));
+    tcase_add_test (tc, a_dead_rank_is_told_each_time);
+    tcase_add_test (tc, the_worst_device_counts);
     tcase_add_test (tc, refuses_ranks_without_devices);
     tcase_add_test (tc, a_backend_without_groups_has_all_ranks);
     suite_add_tcase (s, tc);

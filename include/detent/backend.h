@@ -39,6 +39,8 @@ extern "C" {
 #define DT_BACKEND_EUNTRUSTED   1020 /* a time that is not to be trusted       */
 #define DT_BACKEND_ELOST        1021 /* the device answers this process no more, and
                                       * perhaps no other: the text has the code's name */
+#define DT_BACKEND_EPEER        1022 /* another rank of the group did not come: why, it
+                                      * may know itself */
 
 /* A line of error text, always terminated. */
 struct dt_backend_error {
@@ -198,11 +200,11 @@ struct dt_backend {
 
     /* Make this context one rank of a group, one process a rank: families that work over
      * ranks then take this rank's share of a call, and every rank must make the same calls
-     * in the same order.  A rank that does not come is an error of the others' `run`, not
-     * a hang.  Once in a context's life.  NULL: this backend's ranks are always its own
+     * in the same order.  A rank that does not come is an error of the others' `run`
+     * (-DT_BACKEND_EPEER), not a hang.  Once in a context's life.  NULL: this backend's ranks are always its own
      * (threads), and a context that never joins plays all ranks itself.
      *   -EINVAL  joined before, or no such rank      -errno  of `gather`
-     *   -DT_BACKEND_EDEVICE */
+     *   -DT_BACKEND_EDEVICE, -DT_BACKEND_EPEER, -DT_BACKEND_ELOST */
     int (*join) (struct dt_backend_ctx *ctx, const struct dt_backend_join *join,
                  struct dt_backend_error *err);
 
@@ -240,6 +242,7 @@ struct dt_backend {
      *                           may; of a group, all ranks run the call again
      *   -DT_BACKEND_EUNTRUSTED  of a timed context: no time to be trusted, since the
      *                           device is slowed, say
+     *   -DT_BACKEND_EPEER       of a group
      *   -EBUSY, -DT_BACKEND_ELOST */
     int (*run) (struct dt_backend_ctx *ctx, const struct dt_backend_call *call,
                 const void *operands, void *output, void *workspace,

@@ -184,7 +184,7 @@ static int finished (struct dt_backend_ctx *ctx, size_t slot, const struct dt_ba
 
     if (!*g->lost)
         return 0;
-    return cuda_refuse (call, err, -DT_BACKEND_EDEVICE, "rank %u is lost: it did not come within %llu ms;"
+    return cuda_refuse (call, err, -DT_BACKEND_EPEER, "rank %u is lost: it did not come within %llu ms;"
                         " start all ranks again", *g->lost - 1,
                         (unsigned long long)(g->timeout_ns / 1000000));
 }
