@@ -35,7 +35,8 @@ libdtdaemon_la_SOURCES = \
 	detentd/req_trace.c \
 	detentd/req_tune.c \
 	detentd/resume.c detentd/resume.h \
-	detentd/round.c detentd/round.h \
+	detentd/round.c detentd/round.h detentd/round_ask.c detentd/round_binding.c \
+	detentd/round_parts.h \
 	detentd/sd.c detentd/sd.h \
 	detentd/show.c detentd/show.h \
 	detentd/solving.c detentd/solving.h \

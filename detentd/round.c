@@ -1,8 +1,6 @@
-/* detentd/round.c - a round of certification: one site under one assignment. */
-#include "detentd/round.h"
+/* detentd/round.c - a round of certification: which batches, and what they say. */
+#include "detentd/round_parts.h"
 
-#include <errno.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -44,21 +42,6 @@ struct round {
     int clear; /* outputs are fp32, and the site's are not */
 };
 
-static int ask (struct round *x, const Detent__WorkerRequest *rq, Detent__WorkerReply **ret,
-                struct dt_err *reterr)
-{
-    char doing[160];
-    int r;
-
-    snprintf (doing, sizeof doing, "a certification batch of %s/%s", x->o->family, x->o->site);
-    if ((r = x->o->call (x->o->ctx, rq, doing, ret, reterr)) < 0)
-        return r;
-    if ((*ret)->body_case == DETENT__WORKER_REPLY__BODY_CERTIFIED)
-        return 0;
-    detent__worker_reply__free_unpacked (*ret, NULL);
-    return dt_err_set (reterr, -DT_EWORKER, "%s: the worker's reply is no result", doing);
-}
-
 static int tell (struct round *x, const char *what, struct dt_err *reterr)
 {
     double fraction = x->planned ? (double)x->done / (double)x->planned : 0;
@@ -66,115 +49,6 @@ static int tell (struct round *x, const char *what, struct dt_err *reterr)
     if (x->o->progress && x->o->progress (x->o->ctx, fraction < 1 ? fraction : 1, what))
         return dt_err_set (reterr, -DT_ECANCELLED, "cancelled");
     return 0;
-}
-
-/* --- the assignment ---------------------------------------------------------------------- */
-
-/* Outputs of the selector under the assignment, of a call that it takes. */
-static int select_any (struct dt_probe *p, int64_t *out, struct dt_err *reterr)
-{
-    struct dt_arena a = { 0 };
-    struct dt_probe_batch b;
-    int r = 0;
-
-    for (int i = 0; i < 16 && r == 0; i++)
-        if ((r = dt_probe_draw (p, &a, 1, 64, &b, reterr)) == 0)
-            r = dt_probe_select (p, &b, out);
-    dt_arena_done (&a);
-    return r == 0 ? dt_err_set (reterr, -DT_EREFUSED, "selection takes no call that was tried") : r;
-}
-
-static int collect_binding (const struct dt_round *o, struct dt_probe *p, struct dt_arena *a,
-                            struct dt_named **ret, size_t *ret_n, struct dt_err *reterr)
-{
-    struct dt_certificate sorted = { .family = NULL };
-    int64_t out[DT_VM_MAX_OUTPUTS];
-    int r;
-
-    if ((r = select_any (p, out, reterr)) < 0)
-        return r;
-    if (!(sorted.binding = dt_arena_array (a, dt_vm_outputs (o->vm), sizeof *sorted.binding)))
-        return dt_err_nomem (reterr);
-    for (size_t i = 0; i < dt_vm_outputs (o->vm); i++) {
-        const struct dt_vm_output *f = dt_vm_output (o->vm, i);
-
-        if (!f->binding)
-            continue;
-        if (f->own)
-            return dt_err_set (reterr, -DT_EUNSUPPORTED, "%s binds and follows each request's own "
-                               "length: only assignments of one value are certified", f->field);
-        sorted.binding[sorted.n_binding++] = (struct dt_named){ f->field, out[i] };
-    }
-    dt_certificate_sort (&sorted);
-    *ret = sorted.binding;
-    *ret_n = sorted.n_binding;
-    return 0;
-}
-
-static int open_probe (const struct dt_round *o, struct dt_probe **ret, struct dt_err *reterr)
-{
-    const struct dt_schema *schema = dt_schema_find (o->family);
-
-    if (!schema)
-        return dt_err_set (reterr, -DT_EINPUT, "unknown family %s", o->family);
-    return dt_probe_new (schema, o->vm, o->seed, ret, reterr);
-}
-
-int dt_round_binding (const struct dt_round *o, struct dt_arena *a, struct dt_named **ret,
-                      size_t *ret_n, struct dt_err *reterr)
-{
-    struct dt_probe *p;
-    int r;
-
-    if ((r = open_probe (o, &p, reterr)) < 0)
-        return r;
-    r = collect_binding (o, p, a, ret, ret_n, reterr);
-    dt_probe_free (p);
-    return r;
-}
-
-static Detent__WorkerParam **params_of (struct dt_arena *a, const struct dt_named *v, size_t n)
-{
-    Detent__WorkerParam **list = dt_arena_array (a, n, sizeof *list);
-
-    for (size_t i = 0; list && i < n; i++) {
-        if (!(list[i] = dt_arena_alloc (a, sizeof **list)))
-            return NULL;
-        detent__worker_param__init (list[i]);
-        list[i]->name = (char *)v[i].name;
-        list[i]->one = v[i].value;
-    }
-    return list;
-}
-
-static Detent__WorkerFree **free_of (struct dt_arena *a, const struct dt_vm *vm, size_t *ret_n)
-{
-    Detent__WorkerFree **list = dt_arena_array (a, dt_vm_outputs (vm), sizeof *list);
-
-    *ret_n = 0;
-    for (size_t i = 0; list && i < dt_vm_outputs (vm); i++) {
-        Detent__WorkerFree *f;
-
-        if (dt_vm_output (vm, i)->binding)
-            continue;
-        if (!(f = dt_arena_alloc (a, sizeof *f)))
-            return NULL;
-        detent__worker_free__init (f);
-        f->name = (char *)dt_vm_output (vm, i)->field;
-        list[(*ret_n)++] = f;
-    }
-    return list;
-}
-
-/* Two terms have no order, and three few: a collective of fewer ranks is tried with so
- * many.  What moves and adds the terms is the same. */
-#define LEAST_RANKS 4
-
-static void raise_ranks (Detent__WorkerParam *const *fact, size_t n)
-{
-    for (size_t i = 0; i < n; i++)
-        if (strcmp (fact[i]->name, "ranks") == 0 && fact[i]->one < LEAST_RANKS)
-            fact[i]->one = LEAST_RANKS;
 }
 
 /* Rounding to bf16 hides most differences of order: the same sums in fp32 do not. */
@@ -186,85 +60,22 @@ static int has_hidden (const struct dt_round *o)
     return 0;
 }
 
-static void clear_outputs (Detent__WorkerParam *const *fact, size_t n)
-{
-    for (size_t i = 0; i < n; i++)
-        if (strcmp (fact[i]->name, "output_bf16") == 0)
-            fact[i]->one = 0;
-}
-
 static int begin (struct round *x, struct dt_err *reterr)
 {
-    Detent__WorkerRequest rq = DETENT__WORKER_REQUEST__INIT;
-    Detent__WorkerCertify m = DETENT__WORKER_CERTIFY__INIT;
-    const struct dt_round *o = x->o;
-    Detent__WorkerReply *reply;
-    int r;
-
-    m.family = (char *)o->family;
-    m.n_fact = o->n_facts;
-    m.fact = params_of (&x->scratch, o->fact, o->n_facts);
-    m.n_param = x->c->n_binding;
-    m.param = params_of (&x->scratch, x->c->binding, x->c->n_binding);
-    m.free = free_of (&x->scratch, o->vm, &m.n_free);
-    if (!m.fact || !m.param || !m.free)
-        return dt_err_nomem (reterr);
-    raise_ranks (m.fact, m.n_fact);
-    if (x->clear)
-        clear_outputs (m.fact, m.n_fact);
-    m.rivals = o->rivals;
-    m.seed = o->seed;
-    rq.body_case = DETENT__WORKER_REQUEST__BODY_CERTIFY;
-    rq.certify = &m;
-    if ((r = ask (x, &rq, &reply, reterr)) < 0)
-        return r;
-    detent__worker_reply__free_unpacked (reply, NULL);
-    return 0;
+    return dt_round_begin (x->o, x->c->binding, x->c->n_binding, x->clear, &x->scratch, reterr);
 }
 
 /* --- batches ------------------------------------------------------------------------------ */
 
-struct outcome {
-    uint64_t runs, rows, changed, tried, refused, of, least_ns;
-};
-
-static int send (struct round *x, const struct dt_probe_batch *b, uint32_t data,
-                 uint32_t exchange, uint32_t combinations, struct outcome *ret,
-                 Detent__WorkerReply **ret_reply, struct dt_err *reterr)
-{
-    Detent__WorkerRequest rq = DETENT__WORKER_REQUEST__INIT;
-    Detent__WorkerBatch m = DETENT__WORKER_BATCH__INIT;
-    const Detent__WorkerCertified *v;
-    int r;
-
-    m.requests = (uint32_t)b->n;
-    m.request = b->request;
-    m.n_request = b->n * x->schema->n_fields;
-    m.seed = b->seed;
-    m.n_seed = b->n;
-    m.data = data;
-    m.exchange = exchange;
-    m.combinations = combinations;
-    m.repeats = x->o->repeats;
-    rq.body_case = DETENT__WORKER_REQUEST__BODY_BATCH;
-    rq.batch = &m;
-    if ((r = ask (x, &rq, ret_reply, reterr)) < 0)
-        return r;
-    v = (*ret_reply)->certified;
-    *ret = (struct outcome){ v->runs, v->rows, v->changed, v->tried, v->refused, v->of,
-                             v->has_least_ns ? v->least_ns : 0 };
-    return 0;
-}
-
 /* Run a batch that must show nothing. */
 static int run_batch (struct round *x, const struct dt_probe_batch *b, uint32_t data,
-                      uint32_t combinations, struct outcome *ret, struct dt_err *reterr)
+                      uint32_t combinations, struct dt_round_outcome *ret, struct dt_err *reterr)
 {
     struct dt_certificate *c = x->c;
     Detent__WorkerReply *reply;
     int r;
 
-    if ((r = send (x, b, data, 0, combinations, ret, &reply, reterr)) < 0)
+    if ((r = dt_round_send (x->o, b, data, 0, combinations, ret, &reply, reterr)) < 0)
         return r;
     c->batches += ret->runs > 0;
     c->runs += ret->runs;
@@ -299,7 +110,7 @@ static int calibrate (struct round *x, struct dt_err *reterr)
 
     for (int i = 0; i < 4; i++) {
         struct dt_probe_batch b;
-        struct outcome o;
+        struct dt_round_outcome o;
         double work;
 
         if ((r = dt_probe_draw (x->probe, &x->scratch, 4, 1024, &b, reterr)) < 0
@@ -330,7 +141,7 @@ static int run_sizes (struct round *x, uint32_t combinations, struct dt_err *ret
     for (uint32_t data = 0; data < DT_BACKEND_DATA_KINDS; data++)
         for (size_t i = 0; i < DT_ARRAY_SIZE (sizes) && !x->difference->text[0]; i++) {
             struct dt_probe_batch b;
-            struct outcome o;
+            struct dt_round_outcome o;
 
             if ((r = dt_probe_draw (x->probe, &x->scratch, sizes[i], work_for (x, sizes[i]), &b,
                                     reterr)) < 0)
@@ -352,7 +163,7 @@ static int run_threshold (struct round *x, size_t input, int64_t threshold, int 
     for (int64_t k = -1; k <= 1; k++) {
         int64_t v = threshold + k * step;
         struct dt_probe_batch b;
-        struct outcome o = { 0 };
+        struct dt_round_outcome o = { 0 };
 
         if ((r = dt_probe_at (x->probe, &x->scratch, input, v, work_for (x, 1), &b, reterr)) < 0)
             return r;
@@ -401,7 +212,7 @@ static int run_rest (struct round *x, struct dt_err *reterr)
     while (!x->difference->text[0] && x->c->tried + x->c->refused < x->c->of
            && x->done < MOST_BATCHES) {
         struct dt_probe_batch b;
-        struct outcome o;
+        struct dt_round_outcome o;
 
         if ((r = dt_probe_draw (x->probe, &x->scratch, 4, work_for (x, 4), &b, reterr)) < 0
             || (r = run_batch (x, &b, DT_BACKEND_CANCEL, 4 * COMBINATIONS, &o, reterr)) < 0)
@@ -441,9 +252,9 @@ static int measure_power (struct round *x, uint32_t data, struct dt_err *reterr)
         return r;
     for (uint32_t by = 1; by <= MOST_EXCHANGE && c->power[data].exchange == 0; by *= 2) {
         Detent__WorkerReply *reply;
-        struct outcome o;
+        struct dt_round_outcome o;
 
-        if ((r = send (x, &b, data, by, 1, &o, &reply, reterr)) < 0)
+        if ((r = dt_round_send (x->o, &b, data, by, 1, &o, &reply, reterr)) < 0)
             return r;
         detent__worker_reply__free_unpacked (reply, NULL);
         c->power[data].rows = o.rows;
@@ -476,11 +287,11 @@ static int take_values (struct round *x, struct dt_err *reterr)
     struct dt_certificate *c = x->c;
     Detent__WorkerReply *reply;
     struct dt_probe_batch b;
-    struct outcome o;
+    struct dt_round_outcome o;
     int r;
 
     if ((r = dt_probe_draw (x->probe, &x->scratch, 1, LEAST_WORK, &b, reterr)) < 0
-        || (r = send (x, &b, DT_BACKEND_RANDOM, 0, 1, &o, &reply, reterr)) < 0)
+        || (r = dt_round_send (x->o, &b, DT_BACKEND_RANDOM, 0, 1, &o, &reply, reterr)) < 0)
         return r;
     c->n_free = reply->certified->n_free;
     if (!(c->free = dt_arena_array (&c->arena, c->n_free, sizeof *c->free)))
@@ -506,9 +317,8 @@ static int run (struct round *x, struct dt_err *reterr)
     struct dt_certificate *c = x->c;
     int r;
 
-    if ((r = open_probe (x->o, &x->probe, reterr)) < 0
-        || (r = collect_binding (x->o, x->probe, &c->arena, &c->binding, &c->n_binding,
-                                 reterr)) < 0
+    if ((r = dt_round_probe (x->o, &x->probe, reterr)) < 0
+        || (r = dt_round_bind (x->o, x->probe, &c->arena, &c->binding, &c->n_binding, reterr)) < 0
         || (r = begin (x, reterr)) < 0 || (r = calibrate (x, reterr)) < 0)
         return r;
     if (c->runs == 0)

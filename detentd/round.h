@@ -1,5 +1,6 @@
 /* detentd/round.h - a round of certification: one site under one assignment.
- * Uses: proto/certificate.h, detentd/probe.h, proto/.  Used by: certifying.c, tests.
+ * Uses: proto/certificate.h, detentd/probe.h, proto/.  Used by: certifying.c,
+ * covering.h, tests.
  *
  * The batches are chosen here, and run by the worker (profiler/certify.h).  What a round
  * sees does not depend on how fast kernels run: each batch has a request that is long
