@@ -19,6 +19,7 @@ libdtdaemon_la_SOURCES = \
 	detentd/lease.c detentd/lease.h \
 	detentd/loop.c detentd/loop.h \
 	detentd/measure.c detentd/measure.h \
+	detentd/message.c detentd/message.h \
 	detentd/options.c detentd/options.h \
 	detentd/place.c detentd/place.h \
 	detentd/pool.c detentd/pool.h \

@@ -8,10 +8,8 @@
 #include "base/mem.h"
 #include "base/time.h"
 #include "detentd/daemon.h"
+#include "detentd/message.h"
 #include "proto/wire.h"
-
-#define MAX_FACTS 64
-#define MAX_PARAMS 64
 
 /* Let the loop's thread kill this worker, or none. */
 static void set_worker (struct dt_measure *m, struct dt_worker *w)
@@ -229,115 +227,15 @@ int dt_measure_flush (struct dt_measure *m, struct dt_err *reterr)
     return 0;
 }
 
-/* A call in the worker's form; everything is borrowed. */
-struct message {
-    Detent__WorkerRequest rq;
-    Detent__WorkerCall call;
-    Detent__WorkerParam fact[MAX_FACTS], param[MAX_PARAMS];
-    Detent__WorkerParam *facts[MAX_FACTS], *params[MAX_PARAMS];
-    char doing[512];
-};
-
-static int add_facts (struct message *q, const struct dt_site *site, struct dt_err *reterr)
-{
-    for (size_t i = 0; i < site->n_facts; i++) {
-        Detent__WorkerParam *f;
-
-        if (site->fact[i].kind != DT_FACT_INT && site->fact[i].kind != DT_FACT_BOOL)
-            continue; /* a backend's facts are ints */
-        if (q->call.n_fact == MAX_FACTS)
-            return dt_err_set (reterr, -DT_ELIMIT, "site %s: more than %d facts", site->site,
-                               MAX_FACTS);
-        f = &q->fact[q->call.n_fact];
-        detent__worker_param__init (f);
-        f->name = (char *)site->fact[i].name;
-        f->one = site->fact[i].i;
-        q->facts[q->call.n_fact++] = f;
-    }
-    q->call.fact = q->facts;
-    return 0;
-}
-
-static int add_params (struct message *q, const struct dt_tune_call *c, struct dt_err *reterr)
-{
-    if (c->n_params > MAX_PARAMS)
-        return dt_err_set (reterr, -DT_ELIMIT, "site %s: more than %d parameters", c->site,
-                           MAX_PARAMS);
-    for (size_t i = 0; i < c->n_params; i++) {
-        Detent__WorkerParam *p = &q->param[i];
-
-        detent__worker_param__init (p);
-        p->name = (char *)c->param[i].field;
-        p->one = c->param[i].one;
-        if (c->param[i].each) {
-            p->each = (int64_t *)c->param[i].each;
-            p->n_each = c->call.n_requests;
-        }
-        q->params[i] = p;
-    }
-    q->call.param = q->params;
-    q->call.n_param = c->n_params;
-    return 0;
-}
-
-/* "attention block_n=64 split_stride=256 tile_m=[4,...] (12 requests)" */
-static void say (struct message *q, const struct dt_tune_call *c)
-{
-    size_t n = 0, room = sizeof q->doing;
-    int k = snprintf (q->doing, room, "%s", c->family);
-
-    n = k > 0 ? (size_t)k : 0;
-    for (size_t i = 0; i < c->n_params && n < room; i++) {
-        const struct dt_tune_param *p = &c->param[i];
-
-        k = p->each ? snprintf (q->doing + n, room - n, " %s=[%lld%s]", p->field,
-                                c->call.n_requests ? (long long)p->each[0] : 0,
-                                c->call.n_requests > 1 ? ",..." : "")
-                    : snprintf (q->doing + n, room - n, " %s=%lld", p->field, (long long)p->one);
-        n += k > 0 ? (size_t)k : 0;
-    }
-    if (n < room)
-        snprintf (q->doing + n, room - n, " (%zu requests)", c->call.n_requests);
-}
-
-static int build (struct dt_measure *m, const struct dt_tune_call *c, int measure,
-                  struct message *q, struct dt_err *reterr)
-{
-    const struct dt_schema *schema = dt_schema_find (c->family);
-    int r;
-
-    memset (q, 0, sizeof *q);
-    detent__worker_request__init (&q->rq);
-    detent__worker_call__init (&q->call);
-    if (!schema)
-        return dt_err_set (reterr, -DT_EINPUT, "unknown family %s", c->family);
-    q->call.family = (char *)c->family;
-    q->call.requests = (uint32_t)c->call.n_requests;
-    q->call.request = (int64_t *)c->call.request;
-    q->call.n_request = c->call.n_requests * schema->n_fields;
-    q->call.seed = (uint64_t *)c->id;
-    q->call.n_seed = c->call.n_requests;
-    q->call.repeats = 1;
-    q->rq.body_case = measure ? DETENT__WORKER_REQUEST__BODY_MEASURE
-                              : DETENT__WORKER_REQUEST__BODY_PLAN;
-    q->rq.plan = &q->call; /* the same member of the union as `measure` */
-    if ((r = add_facts (q, m->site, reterr)) < 0)
-        return r;
-    if ((r = add_params (q, c, reterr)) < 0)
-        return r;
-    say (q, c);
-    return 0;
-}
-
 static int on_plan (void *ctx, const struct dt_tune_call *c, uint64_t ret_launch[2],
                     int *ret_unsupported, struct dt_err *reterr)
 {
     Detent__WorkerReply *reply;
     struct dt_measure *m = ctx;
-    struct message q;
+    struct dt_message q;
     int r;
 
-    if ((r = build (m, c, 0, &q, reterr)) < 0)
+    if ((r = dt_message_build (m->site, c, 0, &q, reterr)) < 0)
         return r;
     r = call (m, &q.rq, q.doing, &reply, reterr);
     if (r == -DT_EUNSUPPORTED || r == -EINVAL) { /* what a backend's plan refuses with */
@@ -370,10 +268,10 @@ static int on_measure (void *ctx, const struct dt_tune_call *c, uint64_t *ret_ns
 {
     Detent__WorkerReply *reply;
     struct dt_measure *m = ctx;
-    struct message q;
+    struct dt_message q;
     int r;
 
-    if ((r = build (m, c, 1, &q, reterr)) < 0
+    if ((r = dt_message_build (m->site, c, 1, &q, reterr)) < 0
         || (r = call (m, &q.rq, q.doing, &reply, reterr)) < 0)
         return r;
     if (reply->body_case == DETENT__WORKER_REPLY__BODY_TIMES && reply->times->n_ns == 1
