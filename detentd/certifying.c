@@ -346,20 +346,12 @@ static int pack (struct certifying *t, enum dt_job_state state, int code, const 
     return dt_job_pack (t->job, r, reterr);
 }
 
-static int put_end (struct dt_store *s, void *ctx, struct dt_err *reterr)
-{
-    struct certifying *t = ctx;
-
-    return dt_job_put_end (t->job, s, &t->reply, NULL, reterr);
-}
-
-/* The clients are told even if the store cannot be; then the loop asks it again. */
 static void end (struct certifying *t, enum dt_job_state state, int code, const struct dt_err *err)
 {
     struct dt_err ignored;
 
     if (pack (t, state, code, err->text, &ignored) == 0)
-        t->job->owed = dt_pool_transact (t->job->d->writer, put_end, t, &ignored) < 0;
+        dt_job_end (t->job, &t->reply);
     dt_job_move (t->job, state);
 }
 
@@ -378,8 +370,7 @@ void dt_certifying_run (struct dt_work *w, struct dt_store *s)
     if (j->waits)
         dt_job_hold (j, err.text);
     else
-        end (t, r == 0 ? DT_JOB_DONE : r == -DT_ECANCELLED ? DT_JOB_CANCELLED : DT_JOB_FAILED, r,
-             &err);
+        end (t, dt_job_state_of (r), r, &err);
     dt_measure_close (&t->measure);
     dt_solving_done (&t->solving);
     dt_free (t);

@@ -1,10 +1,10 @@
 /* detentd/forced.h - pins and knobs that the operator sets for a tune.
- * Uses: detentd/jobs.h, solver/solve.h.  Used by: tuning.c, req_tune.c. */
+ * Uses: detentd/job.h, solver/solve.h.  Used by: tuning.c, req_tune.c. */
 #ifndef DT_DETENTD_FORCED_H
 #define DT_DETENTD_FORCED_H
 
 #include "base/arena.h"
-#include "detentd/jobs.h"
+#include "detentd/job.h"
 #include "solver/deployment.h"
 #include "solver/solve.h"
 

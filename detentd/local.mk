@@ -14,6 +14,7 @@ libdtdaemon_la_SOURCES = \
 	detentd/forced.c detentd/forced.h \
 	detentd/holds.c detentd/holds.h \
 	detentd/incumbent.c detentd/incumbent.h \
+	detentd/job.c detentd/job.h \
 	detentd/jobs.c detentd/jobs.h \
 	detentd/key.c detentd/key.h \
 	detentd/lease.c detentd/lease.h \

@@ -4,7 +4,7 @@
 #define DT_DETENTD_MEASURE_H
 
 #include "detentd/conditions.h"
-#include "detentd/jobs.h"
+#include "detentd/job.h"
 #include "detentd/lease.h"
 #include "solver/deployment.h"
 #include "tuner/tune.h"

@@ -399,13 +399,6 @@ static int put_done (struct dt_store *s, void *ctx, struct dt_err *reterr)
     return dt_job_put_end (t->job, s, &t->reply, &digest, reterr);
 }
 
-static int put_failed (struct dt_store *s, void *ctx, struct dt_err *reterr)
-{
-    struct tuning *t = ctx;
-
-    return dt_job_put_end (t->job, s, &t->reply, NULL, reterr);
-}
-
 static int succeed (struct tuning *t, struct dt_err *reterr)
 {
     int r;
@@ -416,13 +409,12 @@ static int succeed (struct tuning *t, struct dt_err *reterr)
     return dt_pool_transact (t->job->d->writer, put_done, t, reterr);
 }
 
-/* The clients are told even if the store cannot be; then the loop asks it again. */
 static void fail (struct tuning *t, enum dt_job_state state, int code, const struct dt_err *err)
 {
     struct dt_err ignored;
 
     if (pack (t, state, code, err->text, &ignored) == 0)
-        t->job->owed = dt_pool_transact (t->job->d->writer, put_failed, t, &ignored) < 0;
+        dt_job_end (t->job, &t->reply);
 }
 
 static void done (struct tuning *t)
@@ -468,7 +460,7 @@ void dt_tuning_run (struct dt_work *w, struct dt_store *s)
         done (t);
         return;
     }
-    state = r == 0 ? DT_JOB_DONE : r == -DT_ECANCELLED ? DT_JOB_CANCELLED : DT_JOB_FAILED;
+    state = dt_job_state_of (r);
     if (r < 0)
         fail (t, state, r, &err);
     dt_job_move (j, state);
