@@ -1,7 +1,6 @@
 /* detentd/jobs.c - the table of the jobs that have not ended. */
 #include "detentd/jobs.h"
 
-
 #include "base/mem.h"
 #include "base/time.h"
 #include "detentd/ask.h"

@@ -43,7 +43,8 @@ libdtdaemon_la_SOURCES = \
 	detentd/show.c detentd/show.h \
 	detentd/solving.c detentd/solving.h \
 	detentd/standing.c detentd/standing.h \
-	detentd/store.c detentd/store.h detentd/store_sql.h \
+	detentd/store.c detentd/store.h \
+	detentd/store_sql.c detentd/store_sql.h \
 	detentd/store_certificate.c \
 	detentd/store_commit.c \
 	detentd/store_content.c \

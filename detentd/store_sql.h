@@ -46,6 +46,9 @@ struct dt_store {
     sqlite3_stmt *stmt[DT_STMT_COUNT];
 };
 
+/* All of them; of a newer store, those that it can still be asked: what needs another is
+ * refused, and the rest is served. */
+int dt_store_prepare (struct dt_store *s, struct dt_err *reterr);
 /* A statement, reset, with its parameters bound in order.  types: i int64_t,
  * t const char * (NULL: null), d const struct dt_digest * (NULL: null),
  * b const void * and size_t (NULL: null).  What is bound is borrowed until the
@@ -56,13 +59,15 @@ sqlite3_stmt *dt_store_bind (struct dt_store *s, enum dt_stmt id, const char *ty
 int dt_store_step (struct dt_store *s, sqlite3_stmt *st, struct dt_err *reterr);
 /* Step a statement that returns no row. */
 int dt_store_exec (struct dt_store *s, sqlite3_stmt *st, struct dt_err *reterr);
+/* What SQLite said last, as a code. */
 int dt_store_failed (struct dt_store *s, struct dt_err *reterr);
+int dt_store_refuse_newer (const struct dt_store *s, struct dt_err *reterr);
 
 const char *dt_column_text (sqlite3_stmt *st, int i);
 /* 0, or -DT_ECORRUPT if the column is not 32 bytes. */
+int dt_column_digest (sqlite3_stmt *st, int i, struct dt_digest *ret);
 /* The first and last digest whose hex digits start so.  -DT_EINPUT */
 int dt_store_prefix (const char *prefix, struct dt_digest *ret_lo, struct dt_digest *ret_hi,
                      struct dt_err *reterr);
-int dt_column_digest (sqlite3_stmt *st, int i, struct dt_digest *ret);
 
 #endif
