@@ -50,6 +50,7 @@ libdtdaemon_la_SOURCES = \
 	detentd/store_content.c \
 	detentd/store_job.c \
 	detentd/tuning.c detentd/tuning.h \
+	detentd/tuning_parts.h detentd/tuning_site.c detentd/tuning_tuple.c \
 	detentd/who.c detentd/who.h \
 	detentd/worker.c detentd/worker.h
 nodist_libdtdaemon_la_SOURCES = schema/migrations.c
