@@ -78,7 +78,9 @@ cuda_backend_c = \
 	kernels/cuda/nvml.c kernels/cuda/nvml.h \
 	kernels/cuda/plant.h \
 	kernels/cuda/span.c kernels/cuda/span.h \
+	kernels/cuda/sweep.h \
 	kernels/cuda/timed.c kernels/cuda/timed.h \
+	kernels/cuda/watch.c \
 	kernels/allreduce/cuda/allreduce.c kernels/allreduce/cuda/allreduce.h \
 	kernels/allreduce/cuda/group.c \
 	kernels/allreduce/cuda/nccl.c \
@@ -91,14 +93,13 @@ cuda_backend_c = \
 	kernels/gemm/cuda/plant.h
 cuda_backend_cu = \
 	kernels/cuda/delay.cu \
+	kernels/cuda/sweep.cu \
 	kernels/allreduce/cuda/fill.cu \
 	kernels/allreduce/cuda/reduce.cu \
 	kernels/gemm/cuda/chain.cu \
 	kernels/gemm/cuda/fill.cu
 cuda_backend_all = $(cuda_backend_main) $(cuda_backend_c) $(cuda_backend_cu)
 EXTRA_DIST += $(cuda_backend_all) kernels/gemm/cuda/scan.c kernels/cuda/nvcc-lo \
-	kernels/cuda/README.md kernels/gemm/cuda/README.md
-EXTRA_DIST += $(cuda_backend_all) kernels/cuda/nvcc-lo \
 	kernels/cuda/README.md kernels/allreduce/cuda/README.md kernels/gemm/cuda/README.md
 
 if HAVE_CUDA

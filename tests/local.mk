@@ -423,7 +423,7 @@ tests_gpu_check_CFLAGS = $(cuda_cflags)
 tests_gpu_check_LDADD = libdtcuda.la $(cuda_libs)
 check_LTLIBRARIES += tests/gpu/backend-cuda-planted.la
 cuda_planted_lo = tests/gpu/delay-planted.lo tests/gpu/chain-planted.lo tests/gpu/fill-planted.lo \
-	tests/gpu/reduce-planted.lo tests/gpu/sums-fill-planted.lo tests/gpu/trap.lo
+	tests/gpu/reduce-planted.lo tests/gpu/sums-fill-planted.lo tests/gpu/trap.lo kernels/cuda/sweep.lo
 tests_gpu_backend_cuda_planted_la_SOURCES = tests/gpu/planted.c \
 	$(cuda_backend_main) $(cuda_backend_c)
 nodist_tests_gpu_backend_cuda_planted_la_SOURCES = kernels/cuda/build.h

@@ -11,6 +11,7 @@
 #include "kernels/cuda/clock.h"
 #include "kernels/cuda/nvml.h"
 #include "kernels/cuda/plant.h"
+#include "kernels/cuda/sweep.h"
 #include "kernels/cuda/timed.h"
 
 #define ARRAY_SIZE(a) (sizeof (a) / sizeof *(a))
@@ -40,6 +41,7 @@ static void close_ctx (struct dt_backend_ctx *ctx)
     for (i = ARRAY_SIZE (entries); i-- > 0;)
         if (entries[i]->close)
             entries[i]->close (ctx, i);
+    cudaFree (ctx->sweep);
     if (ctx->begin)
         cudaEventDestroy (ctx->begin);
     if (ctx->end)
@@ -88,58 +90,6 @@ static int find_device (struct dt_backend_ctx *ctx, uint32_t device, struct dt_b
     return 0;
 }
 
-int cuda_state (struct dt_backend_ctx *ctx, struct dt_backend_error *err)
-{
-    struct cuda_nvml_state s;
-    int r;
-
-    if (!ctx->nvml)
-        return 0;
-    if ((r = cuda_nvml_read (ctx->nvml, &s, err)) < 0)
-        return r;
-    if (ctx->alone && s.others > ctx->others)
-        return cuda_fail (err, -EBUSY, "another process (%u) started to compute on device %d"
-                          " during the measurement; times are not kept", s.other_pid,
-                          ctx->device);
-    ctx->seen = (struct dt_backend_state){ .clock_mhz = s.sm_mhz, .memory_mhz = s.memory_mhz,
-                                           .reasons = s.reasons,
-                                           .others = s.others > ctx->own ? s.others - ctx->own
-                                                                         : 0 };
-    return 0;
-}
-
-/* DETENT_CUDA_LEAST_MHZ, or a share of what the device can. */
-static uint32_t least_mhz (const struct cuda_nvml *nvml)
-{
-    const char *told = getenv ("DETENT_CUDA_LEAST_MHZ");
-
-    return told ? (uint32_t)strtoul (told, NULL, 10)
-                : (uint32_t)((uint64_t)cuda_nvml_most_mhz (nvml) * CUDA_LEAST_CLOCK / 100);
-}
-
-/* Watch the device through NVML, if it is there. */
-static int watch_device (struct dt_backend_ctx *ctx, struct dt_backend_error *err)
-{
-    struct dt_backend_error why = { "" };
-    struct cuda_nvml_state s;
-    char pci[32] = "";
-    int r;
-
-    if (cudaDeviceGetPCIBusId (pci, sizeof pci, ctx->device) != cudaSuccess
-        || cuda_nvml_new (pci, &ctx->nvml, &why) < 0)
-        return 0;
-    snprintf (ctx->driver, sizeof ctx->driver, "%s", cuda_nvml_driver (ctx->nvml));
-    ctx->least_mhz = least_mhz (ctx->nvml);
-    if ((r = cuda_nvml_read (ctx->nvml, &s, err)) < 0)
-        return r;
-    ctx->others = s.others;
-    if (ctx->alone && s.others)
-        return cuda_fail (err, -EBUSY, "cuda: process %u computes on device %d, or holds memory of"
-                          " it; end it, or measure beside it: --shared, or DETENT_CUDA_SHARED=1",
-                          s.other_pid, ctx->device);
-    return 0;
-}
-
 static int start_clock (struct dt_backend_ctx *ctx, struct dt_backend_error *err)
 {
     struct cuda_cupti api;
@@ -153,9 +103,26 @@ static int start_clock (struct dt_backend_ctx *ctx, struct dt_backend_error *err
     return cuda_clock_new (&api, &ctx->clock, err);
 }
 
+/* What is read before each run that is to find nothing in the cache. */
+static int make_sweep (struct dt_backend_ctx *ctx, struct dt_backend_error *err)
+{
+    int r;
+
+    if (!ctx->timed)
+        return 0;
+    if (!ctx->l2_bytes)
+        return cuda_fail (err, -DT_BACKEND_EDEVICE, "cuda: device %d does not say how large its L2"
+                          " cache is, so no time of it is cold", ctx->device);
+    ctx->sweep_bytes = CUDA_SWEEP_TIMES * ctx->l2_bytes;
+    if ((r = cuda_check (ctx, cudaMalloc (&ctx->sweep, ctx->sweep_bytes), "cuda: memory to empty the"
+                         " L2 cache", err)) < 0)
+        return r;
+    return cuda_check (ctx, cudaMemsetAsync (ctx->sweep, 0, ctx->sweep_bytes, ctx->stream), "cuda: set",
+                       err);
+}
+
 static int start_device (struct dt_backend_ctx *ctx, struct dt_backend_error *err)
 {
-    struct cuda_nvml_state s;
     int driver = 0;
     int r;
 
@@ -164,19 +131,13 @@ static int start_device (struct dt_backend_ctx *ctx, struct dt_backend_error *er
         || (r = cuda_check (ctx, cudaStreamCreateWithFlags (&ctx->stream, cudaStreamNonBlocking),
                             "cuda: stream", err)) < 0
         || (r = cuda_check (ctx, cudaEventCreate (&ctx->begin), "cuda: event", err)) < 0
-        || (r = cuda_check (ctx, cudaEventCreate (&ctx->end), "cuda: event", err)) < 0)
+        || (r = cuda_check (ctx, cudaEventCreate (&ctx->end), "cuda: event", err)) < 0
+        || (r = make_sweep (ctx, err)) < 0)
         return r;
     if (!ctx->driver[0] && cudaDriverGetVersion (&driver) == cudaSuccess)
         snprintf (ctx->driver, sizeof ctx->driver, "CUDA %d.%d", driver / 1000,
                   driver % 1000 / 10);
-    if (!ctx->nvml)
-        return 0;
-    if ((r = cuda_nvml_read (ctx->nvml, &s, err)) < 0)
-        return r;
-    /* This process too, where the driver knows it by another number than we do. */
-    ctx->own = s.others > ctx->others ? s.others - ctx->others : 0;
-    ctx->others = s.others;
-    return 0;
+    return cuda_watch_started (ctx, err);
 }
 
 static int is_alone (const struct dt_backend_options *o)
@@ -198,7 +159,7 @@ static int open_ctx (const struct dt_backend_options *options, struct dt_backend
     ctx->timed = options && options->timed;
     ctx->alone = is_alone (options);
     if ((r = find_device (ctx, options ? options->device : 0, err)) < 0
-        || (r = watch_device (ctx, err)) < 0 || (r = start_clock (ctx, err)) < 0
+        || (r = cuda_watch (ctx, err)) < 0 || (r = start_clock (ctx, err)) < 0
         || (r = start_device (ctx, err)) < 0)
         goto fail;
     for (i = 0; i < ARRAY_SIZE (entries); i++)

@@ -41,7 +41,8 @@ struct dt_backend_ctx {
                                     *   counts this process, whose number NVML may not know */
     struct dt_backend_state seen;  /*   what it was like */
     uint32_t least_mhz;            /* of the SM clock; below it no time is kept */
-    uint64_t turn;                 /* launches so far: which copy of the operands is read */
+    void *sweep;                   /* of a timed context: what is read to empty the L2 cache */
+    size_t sweep_bytes;
     char dead[256];                /* the error after which the device gives no more answers */
 };
 
@@ -55,7 +56,9 @@ struct dt_backend_ctx {
  *   join    NULL: knows no ranks
  *   finished  NULL, or what to look at once the stream is idle after a launch
  *   peers   1: once joined, other ranks take part in a run, so it may not be started
- *           again alone */
+ *           again alone
+ *   cold    1: the L2 cache is swept before each timed run: an engine comes to these
+ *           operands after reading others */
 struct cuda_family {
     const struct dt_backend_family *family;
     int (*open) (struct dt_backend_ctx *ctx, size_t slot, struct dt_backend_error *err);
@@ -73,7 +76,7 @@ struct cuda_family {
                      struct dt_backend_error *err);
     int (*rows) (struct dt_backend_ctx *ctx, size_t slot, const struct dt_backend_call *call,
                  struct dt_backend_row *ret, struct dt_backend_error *err);
-    int peers;
+    int peers, cold;
 };
 
 extern const struct cuda_family cuda_allreduce, cuda_gemm;
@@ -93,6 +96,12 @@ int cuda_is_fatal (cudaError_t e);
  * the device's context is -DT_BACKEND_ELOST, and kept in ctx->dead. */
 int cuda_check (struct dt_backend_ctx *ctx, cudaError_t e, const char *what,
                 struct dt_backend_error *err);
+
+/* Watch the device through NVML, if it is there; before the context uses it, and once it does.
+ *   -EBUSY             another process computes on it, which ctx->alone refuses
+ *   -DT_BACKEND_ELOST  it is lost */
+int cuda_watch (struct dt_backend_ctx *ctx, struct dt_backend_error *err);
+int cuda_watch_started (struct dt_backend_ctx *ctx, struct dt_backend_error *err);
 
 /* Read the device's state into ctx->seen, if NVML is there.
  *   -EBUSY             another process came to compute on it, which ctx->alone refuses

@@ -1,5 +1,5 @@
 /* cuda/nvml.h - the device's state as the driver's management library reports it.
- * Uses: library.h.  Used by: kernels/cuda/backend.c. */
+ * Uses: library.h.  Used by: kernels/cuda/watch.c. */
 #ifndef KERNELS_CUDA_NVML_H
 #define KERNELS_CUDA_NVML_H
 

@@ -7,6 +7,7 @@
 #include "kernels/cuda/clock.h"
 #include "kernels/cuda/nvml.h"
 #include "kernels/cuda/plant.h"
+#include "kernels/cuda/sweep.h"
 
 /* The device's state is read at most this often: NVML takes up to 1 ms. */
 #define STATE_NS 50000000u
@@ -55,7 +56,6 @@ static int launch (struct dt_backend_ctx *ctx, const struct cuda_run *run,
 
     if (r < 0)
         return r;
-    ctx->turn++; /* the next copy of the operands: the last one may lie in the cache */
     return run->family->launch (ctx, run->slot, run->call, run->operands, run->output,
                                 run->workspace, err);
 }
@@ -143,13 +143,23 @@ static int capture (struct dt_backend_ctx *ctx, const struct cuda_run *run, stru
     return check (ctx, run, cudaGraphInstantiate (&g->exec, g->graph, 0), "graph", err);
 }
 
+/* Empty the cache before a run; the sweep is no node of the graph, so it is not timed. */
+static int sweep (struct dt_backend_ctx *ctx, const struct cuda_run *run,
+                  struct dt_backend_error *err)
+{
+    if (!run->family->cold)
+        return 0;
+    return check (ctx, run, cuda_sweep_launch (ctx->stream, ctx->sweep, ctx->sweep_bytes), "sweep",
+                  err);
+}
+
 static int run_by_cupti (struct dt_backend_ctx *ctx, const struct cuda_run *run,
                          const struct graph *g, enum cuda_span *ret_verdict, uint64_t *ret_ns,
                          struct dt_backend_error *err)
 {
     int r;
 
-    if ((r = cuda_clock_begin (ctx->clock, 1, err)) < 0
+    if ((r = cuda_clock_begin (ctx->clock, 1, err)) < 0 || (r = sweep (ctx, run, err)) < 0
         || (r = check (ctx, run, cudaGraphLaunch (g->exec, ctx->stream), "launch", err)) < 0
         || (r = wait_for (ctx, run, err)) < 0
         || (r = cuda_clock_end (ctx->clock, g->expected, ret_verdict, ret_ns, err)) < 0)
@@ -172,6 +182,7 @@ static int run_by_events (struct dt_backend_ctx *ctx, const struct cuda_run *run
 
     /* The first launch of a graph brings it to the device, which is not the call's. */
     if ((r = check (ctx, run, cudaGraphUpload (g->exec, ctx->stream), "upload", err)) < 0
+        || (r = sweep (ctx, run, err)) < 0
         || (r = check (ctx, run, cuda_delay_launch (ctx->stream, DELAY_NS), "delay", err)) < 0
         || (g->calls > 1 /* the group meets in a row before the one that is timed */
             && (r = check (ctx, run, cudaGraphLaunch (g->exec, ctx->stream), "launch", err)) < 0)

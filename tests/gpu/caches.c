@@ -1,23 +1,30 @@
 /* Is what the backend calls cold cold?  caches.
  *
- * Products whose weights fit the L2 cache, timed as a timed context does it, on the next of
- * several copies of the operands each time, and timed on one copy all the time.  Cold must
- * be slower than warm, and the same after few runs as after many.
+ * Products of a few bytes to 256 MiB of weights, timed as a timed context does it, and the same
+ * without its sweep of the L2 cache.  What fits the cache must be slower cold than warm, and
+ * every one as slow in the first runs after its operands are written as in many; and a sweep
+ * of twice the size must find no more to empty.
  * Exit status: 0 as it should be, 1 not, 77 no device. */
 #include <cuda_runtime_api.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "kernels/cuda/clock.h"
+#include "kernels/cuda/sweep.h"
+#include "kernels/cuda/timed.h"
 #include "kernels/gemm/cuda/gemm.h"
 
 #define MOST 200
 #define FEW 20
 #define SLOT 0
+/* Of two medians that are to be alike: 5%, or two ticks of the device's clock. */
+#define ALIKE 0.05
+#define TICKS_US 0.064
 
 static struct dt_backend_ctx ctx;
-static struct cuda_clock *timer;
+static struct cuda_family warm_gemm; /* the same without the sweep */
 
 static void die (const char *what, const char *why) __attribute__ ((noreturn));
 
@@ -49,75 +56,136 @@ static double median (const double *us, size_t n)
     return sorted[n / 2];
 }
 
-/* `MOST` times of one call; `turns`: the next copy of the operands each time. */
-static void take (const struct dt_backend_call *call, const void *operands, void *output, void *workspace,
-                  int turns, double *us)
+static int alike (double a, double b)
+{
+    double by = a > b ? a - b : b - a;
+
+    return by <= ALIKE * b || by <= TICKS_US;
+}
+
+struct job {
+    struct dt_backend_call call;
+    void *operands, *output, *workspace;
+};
+
+/* The median of `n` runs. */
+static double take (const struct job *job, const struct cuda_family *family, size_t n)
+{
+    const struct cuda_run run = { .family = family, .slot = SLOT, .call = &job->call,
+                                  .operands = job->operands, .output = job->output,
+                                  .workspace = job->workspace };
+    double us[MOST];
+    size_t i, tries = 0;
+
+    for (i = 0; i < n; tries++) {
+        struct dt_backend_error err = { "" };
+        int r = cuda_run_timed (&ctx, &run, &err);
+
+        if (r < 0 && (r != -EAGAIN || tries > 2 * n))
+            die ("run", err.text);
+        if (r == 0)
+            us[i++] = (double)ctx.elapsed_ns / 1000;
+    }
+    return median (us, n);
+}
+
+static void fill (const struct job *job)
 {
     struct dt_backend_error err = { "" };
-    int i;
 
-    for (i = -FEW; i < MOST; i++) {
-        enum cuda_span how = CUDA_SPAN_MISSING;
-        uint64_t ns = 0;
+    if (cuda_gemm.fill (&ctx, SLOT, &job->call, 0, job->operands, &err) < 0)
+        die ("fill", err.text);
+    must (cudaStreamSynchronize (ctx.stream), "fill");
+}
 
-        ctx.turn += (uint64_t)turns;
-        if (cuda_clock_begin (timer, 0, &err) < 0
-            || cuda_gemm.launch (&ctx, SLOT, call, operands, output, workspace, &err) < 0)
-            die ("launch", err.text);
-        must (cudaStreamSynchronize (ctx.stream), "run");
-        if (cuda_clock_end (timer, 1, &how, &ns, &err) < 0 || how != CUDA_SPAN_OK)
-            die ("clock", err.text[0] ? err.text : cuda_span_text (how));
-        if (i >= 0)
-            us[i] = (double)ns / 1000;
+/* By how much is swept, in halves of the cache: is what the backend sweeps enough? */
+static int print_sweeps (const struct job *job)
+{
+    static const size_t halves[] = { 0, 1, 2, 2 * CUDA_SWEEP_TIMES, 4 * CUDA_SWEEP_TIMES };
+    size_t usual = ctx.sweep_bytes, i;
+    double us[5];
+
+    printf ("sweeps:");
+    for (i = 0; i < sizeof halves / sizeof *halves; i++) {
+        ctx.sweep_bytes = halves[i] * ctx.l2_bytes / 2;
+        us[i] = take (job, &cuda_gemm, MOST);
+        printf (" %.1f of the L2 cache %.2f us%s", (double)halves[i] / 2, us[i],
+                i < 4 ? "," : "\n");
     }
+    ctx.sweep_bytes = usual;
+    return alike (us[3], us[4]);
 }
 
 /* 1: as it should be. */
-static int compare (int64_t n, int64_t k, int64_t tokens)
+static int compare (int64_t n, int64_t k, int64_t tokens, int64_t config)
 {
     int64_t fact[GEMM_N_FACTS] = { [GEMM_N] = n, [GEMM_K] = k, [GEMM_OUTPUT_BF16] = 1 };
-    struct dt_backend_value param[GEMM_N_PARAMS] = { [GEMM_SPLITS] = { 1, NULL }, [GEMM_CONFIG] = { 38, NULL },
+    struct dt_backend_value param[GEMM_N_PARAMS] = { [GEMM_SPLITS] = { 1, NULL }, [GEMM_CONFIG] = { config, NULL },
                                                      [GEMM_PAD] = { 1, NULL } };
     uint64_t seed = 5;
-    struct dt_backend_call call = { .family = cuda_gemm.family, .fact = fact, .n_requests = 1, .request = &tokens,
-                                    .seed = &seed, .param = param };
+    struct job job = { .call = { .family = cuda_gemm.family, .fact = fact, .n_requests = 1, .request = &tokens,
+                                 .seed = &seed, .param = param } };
     struct dt_backend_error err = { "" };
     struct dt_backend_plan plan;
-    double cold[MOST], warm[MOST], few, many, in_cache;
-    void *operands, *output, *workspace;
-    int good;
+    double few, many, warm;
+    int fits, good;
 
-    if (cuda_gemm.plan (&ctx, SLOT, &call, &plan, &err) < 0)
+    if (cuda_gemm.plan (&ctx, SLOT, &job.call, &plan, &err) < 0)
         die ("plan", err.text);
-    must (cudaMalloc (&operands, plan.operand_bytes), "memory");
-    must (cudaMalloc (&output, plan.output_bytes), "memory");
-    must (cudaMalloc (&workspace, plan.workspace_bytes + 1), "memory");
-    if (cuda_gemm.fill (&ctx, SLOT, &call, 0, operands, &err) < 0)
-        die ("fill", err.text);
-    must (cudaStreamSynchronize (ctx.stream), "fill");
-    take (&call, operands, output, workspace, 1, cold);
-    take (&call, operands, output, workspace, 0, warm);
-    cudaFree (operands);
-    cudaFree (output);
-    cudaFree (workspace);
-    few = median (cold, FEW);
-    many = median (cold, MOST);
-    in_cache = median (warm, MOST);
-    good = many > 1.02 * in_cache && few > 0.95 * many && few < 1.05 * many;
-    printf ("caches: %lld x %lld, %lld tokens, weights of %.1f MB: cold %.2f us (of the first %d runs %.2f), warm"
-            " %.2f us: %s\n", (long long)n, (long long)k, (long long)tokens, (double)(n * k) * 2e-6, many, FEW, few,
-            in_cache, good ? "as stated" : "NOT AS STATED");
+    must (cudaMalloc (&job.operands, plan.operand_bytes), "memory");
+    must (cudaMalloc (&job.output, plan.output_bytes), "memory");
+    must (cudaMalloc (&job.workspace, plan.workspace_bytes), "memory");
+    fill (&job);
+    few = take (&job, &cuda_gemm, FEW);
+    many = take (&job, &cuda_gemm, MOST);
+    warm = take (&job, &warm_gemm, MOST);
+    fits = plan.operand_bytes < ctx.l2_bytes / 2;
+    good = alike (few, many) && (fits ? many > 1.02 * warm : many > (1 - ALIKE) * warm);
+    printf ("caches: %lld x %lld, %lld tokens, config %lld, weights of %.1f KiB: cold %.2f us (the first %d runs"
+            " %.2f), warm %.2f us: %s\n", (long long)n, (long long)k, (long long)tokens, (long long)config,
+            (double)(n * k) * 2 / 1024, many, FEW, few, warm, good ? "as stated" : "NOT AS STATED");
+    if (fits && !print_sweeps (&job)) {
+        printf ("caches: a longer sweep empties more: NOT AS STATED\n");
+        good = 0;
+    }
+    cudaFree (job.operands);
+    cudaFree (job.output);
+    cudaFree (job.workspace);
     return good;
+}
+
+/* How long a sweep takes: it comes before each run of a tune. */
+static void print_cost (void)
+{
+    enum { TIMES = 100 };
+    float ms = 0;
+    int i;
+
+    must (cudaEventRecord (ctx.begin, ctx.stream), "event");
+    for (i = 0; i < TIMES; i++)
+        must (cuda_sweep_launch (ctx.stream, ctx.sweep, ctx.sweep_bytes), "sweep");
+    must (cudaEventRecord (ctx.end, ctx.stream), "event");
+    must (cudaStreamSynchronize (ctx.stream), "sweep");
+    must (cudaEventElapsedTime (&ms, ctx.begin, ctx.end), "event");
+    printf ("sweeps: %.0f MB in %.1f us before each run\n", (double)ctx.sweep_bytes * 1e-6,
+            (double)ms * 1000 / TIMES);
 }
 
 int main (void)
 {
+    static const struct {
+        int64_t n, k, tokens, config;
+    } sizes[] = {
+        { 8, 16, 1, 0 }, { 64, 1024, 1, 0 }, { 128, 2048, 1, 0 }, /* 256 B, 128 KiB, 512 KiB */
+        { 1280, 2048, 8, 38 }, { 2560, 4096, 8, 38 }, { 16384, 8192, 8, 38 }, /* to 256 MiB */
+    };
     struct dt_backend_error err = { "" };
     struct cudaDeviceProp prop;
     struct cuda_cupti api;
-    int devices = 0, good;
+    int devices = 0, good = 1;
+    size_t i;
 
-    if (cuda_cupti_load (&api, &err) < 0 || cuda_clock_new (&api, &timer, &err) < 0)
+    if (cuda_cupti_load (&api, &err) < 0 || cuda_clock_new (&api, &ctx.clock, &err) < 0)
         die ("CUPTI", err.text);
     if (cudaGetDeviceCount (&devices) != cudaSuccess || devices == 0) {
         fprintf (stderr, "SKIP: no device\n");
@@ -125,12 +193,20 @@ int main (void)
     }
     must (cudaGetDeviceProperties (&prop, 0), "device");
     must (cudaStreamCreateWithFlags (&ctx.stream, cudaStreamNonBlocking), "stream");
+    must (cudaEventCreate (&ctx.begin), "event");
+    must (cudaEventCreate (&ctx.end), "event");
     ctx.l2_bytes = (size_t)prop.l2CacheSize;
     ctx.timed = 1;
+    ctx.sweep_bytes = CUDA_SWEEP_TIMES * ctx.l2_bytes;
+    must (cudaMalloc (&ctx.sweep, 2 * ctx.sweep_bytes), "memory");
+    must (cudaMemsetAsync (ctx.sweep, 0, 2 * ctx.sweep_bytes, ctx.stream), "memory");
     if (cuda_gemm.open (&ctx, SLOT, &err) < 0)
         die ("gemm", err.text);
-    good = compare (1280, 2048, 8);
-    good &= compare (2560, 4096, 8);
-    cuda_clock_free (timer);
+    warm_gemm = cuda_gemm;
+    warm_gemm.cold = 0;
+    print_cost ();
+    for (i = 0; i < sizeof sizes / sizeof *sizes; i++)
+        good &= compare (sizes[i].n, sizes[i].k, sizes[i].tokens, sizes[i].config);
+    cuda_clock_free (ctx.clock);
     return !good;
 }

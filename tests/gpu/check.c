@@ -427,7 +427,7 @@ static void check_noise (int64_t n, int64_t k, int64_t tokens, int64_t config)
 static void check_clocks (void)
 {
     enum { RUNS = 101 };
-    static struct dt_backend_ctx ctx = { .l2_bytes = 60u << 20 };
+    static struct dt_backend_ctx ctx;
     const int64_t fact[GEMM_N_FACTS] = { 2560, 8192, 1 }, tokens = 2048;
     const uint64_t seed = 1;
     const struct dt_backend_value param[GEMM_N_PARAMS] = { { 1, NULL }, { 0, NULL }, { 1, NULL } };
@@ -443,7 +443,7 @@ static void check_clocks (void)
     size_t i;
 
     if (cuda_cupti_load (&api, &err) < 0 || cuda_clock_new (&api, &ctx.clock, &err) < 0
-        || gemm_shape_init (&s, &ctx, &call, &err) < 0
+        || gemm_shape_init (&s, &call, &err) < 0
         || cuda_check (&ctx, cudaStreamCreate (&ctx.stream), "stream", &err) < 0
         || cuda_check (&ctx, cudaEventCreate (&ctx.begin), "event", &err) < 0
         || cuda_check (&ctx, cudaEventCreate (&ctx.end), "event", &err) < 0
@@ -458,8 +458,8 @@ static void check_clocks (void)
 
         if (cuda_clock_begin (ctx.clock, 0, &err) < 0
             || cuda_check (&ctx, cudaEventRecord (ctx.begin, ctx.stream), "event", &err) < 0
-            || cuda_check (&ctx, gemm_chain_launch (ctx.stream, &s, operands + s.sets,
-                           operands + s.sets + s.w, y, NULL), "chain", &err) < 0
+            || cuda_check (&ctx, gemm_chain_launch (ctx.stream, &s, operands + s.x,
+                           operands + s.w, y, NULL), "chain", &err) < 0
             || cuda_check (&ctx, cudaEventRecord (ctx.end, ctx.stream), "event", &err) < 0
             || cuda_check (&ctx, cudaStreamSynchronize (ctx.stream), "run", &err) < 0
             || cuda_clock_end (ctx.clock, 1, &span, &ns, &err) < 0

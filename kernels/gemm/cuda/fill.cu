@@ -67,8 +67,8 @@ extern "C" cudaError_t gemm_fill_launch (cudaStream_t stream, const struct gemm_
     f.tokens = s->tokens;
     f.x_rows = s->x_rows;
     f.n = s->n;
-    f.x = (uint16_t *)(base + s->sets);
-    f.w = (uint16_t *)(base + s->sets + s->w);
+    f.x = (uint16_t *)(base + s->x);
+    f.w = (uint16_t *)(base + s->w);
     return cudaLaunchKernel ((const void *)fill, dim3 (all < FILL_BLOCKS ? (unsigned)all : FILL_BLOCKS),
                              dim3 (FILL_THREADS), args, 0, stream);
 }

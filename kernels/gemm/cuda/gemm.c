@@ -11,10 +11,6 @@
 
 #define ARRAY_SIZE(a) (sizeof (a) / sizeof *(a))
 
-/* Copies of the operands that a timed context rotates among: enough that what the
- * last run read is gone from the L2 cache, at least two, and no more than this. */
-#define MAX_COPIES 256u
-
 static const struct dt_backend_fact facts[GEMM_N_FACTS] = {
     [GEMM_N] = { "n", "columns", 8, 1 << 20 },
     [GEMM_K] = { "k", "terms", 16, 1 << 20 },
@@ -82,29 +78,22 @@ static size_t round_up (size_t x, size_t to)
 }
 
 /* Operands do not follow the parameters: x has rows for every padding. */
-static void lay_out (struct gemm_shape *s, size_t l2_bytes, int timed)
+static void lay_out (struct gemm_shape *s)
 {
-    size_t at = 0, set = 0, out = s->output_bf16 ? 2 : 4;
+    size_t at = 0, out = s->output_bf16 ? 2 : 4;
 
     s->x_rows = round_up (s->tokens, GEMM_MAX_PAD);
     s->start = place (&at, cuda_mul (s->n_requests + 1, sizeof (int64_t)));
     s->seed = place (&at, cuda_mul (s->n_requests, sizeof (uint64_t)));
-    s->sets = cuda_align (at);
-    place (&set, cuda_mul (s->x_rows * s->k, 2));
-    s->w = place (&set, cuda_mul (s->n * s->k, 2));
-    s->set_bytes = cuda_align (set);
-    s->copies = 1;
-    if (timed) {
-        s->copies = 2 * l2_bytes / s->set_bytes + 1;
-        s->copies = s->copies < 2 ? 2 : s->copies > MAX_COPIES ? MAX_COPIES : s->copies;
-    }
-    s->operand_bytes = cuda_add (s->sets, cuda_mul (s->copies, s->set_bytes));
+    s->x = place (&at, cuda_mul (s->x_rows * s->k, 2));
+    s->w = place (&at, cuda_mul (s->n * s->k, 2));
+    s->operand_bytes = cuda_align (at);
     s->output_bytes = cuda_mul (s->rows * s->n, out);
     s->workspace_bytes = GEMM_WORKSPACE_BYTES;
 }
 
-int gemm_shape_init (struct gemm_shape *ret, const struct dt_backend_ctx *ctx,
-                     const struct dt_backend_call *call, struct dt_backend_error *err)
+int gemm_shape_init (struct gemm_shape *ret, const struct dt_backend_call *call,
+                     struct dt_backend_error *err)
 {
     struct gemm_shape s = { 0 };
     int r;
@@ -127,7 +116,7 @@ int gemm_shape_init (struct gemm_shape *ret, const struct dt_backend_ctx *ctx,
     s.rows = round_up (s.tokens, (size_t)call->param[GEMM_PAD].one);
     if (PLANTED (SPLIT_K) && s.config != GEMM_CONFIG_CHAIN)
         s.splits = s.rows < 128 ? 4 : 1;
-    lay_out (&s, ctx->l2_bytes, ctx->timed);
+    lay_out (&s);
     if (s.operand_bytes > PTRDIFF_MAX || s.output_bytes > PTRDIFF_MAX)
         return cuda_refuse (call, err, -EINVAL, "its size overflows");
     cuda_mix (s.launch, s.n);
@@ -228,7 +217,7 @@ static int plan (struct dt_backend_ctx *ctx, size_t slot, const struct dt_backen
     struct gemm_shape s;
     int r;
 
-    if ((r = gemm_shape_init (&s, ctx, call, err)) < 0)
+    if ((r = gemm_shape_init (&s, call, err)) < 0)
         return r;
     if (uses_library (&s) && s.rows) {
         r = choose (st, &s, call, &c, err);
@@ -275,25 +264,16 @@ static int fill (struct dt_backend_ctx *ctx, size_t slot, const struct dt_backen
 {
     struct gemm_terms terms;
     struct gemm_shape s;
-    char *base = operands;
-    size_t i;
     int r;
 
     (void)slot;
     (void)scatter; /* there are no addresses to permute */
-    if ((r = gemm_shape_init (&s, ctx, call, err)) < 0)
+    if ((r = gemm_shape_init (&s, call, err)) < 0)
         return r;
     gemm_terms_init (&terms, &s, call->data, call->exchange);
-    if ((r = write_head (ctx, &s, call, base, err)) < 0
-        || (r = cuda_check (ctx, gemm_fill_launch (ctx->stream, &s, &terms, operands),
-                            "gemm: fill", err)) < 0)
+    if ((r = write_head (ctx, &s, call, operands, err)) < 0)
         return r;
-    for (i = 1; i < s.copies; i++)
-        if ((r = cuda_check (ctx, cudaMemcpyAsync (base + s.sets + i * s.set_bytes, base + s.sets,
-                             s.set_bytes, cudaMemcpyDeviceToDevice, ctx->stream),
-                             "gemm: copy of the operands", err)) < 0)
-            return r;
-    return 0;
+    return cuda_check (ctx, gemm_fill_launch (ctx->stream, &s, &terms, operands), "gemm: fill", err);
 }
 
 static int launch (struct dt_backend_ctx *ctx, size_t slot, const struct dt_backend_call *call,
@@ -301,22 +281,23 @@ static int launch (struct dt_backend_ctx *ctx, size_t slot, const struct dt_back
                    struct dt_backend_error *err)
 {
     const struct state *st = ctx->state[slot];
-    const char *x;
+    const char *x, *w;
     struct dt_backend_error why = { "" };
     struct gemm_lt_call c;
     struct gemm_shape s;
     int r;
 
-    if ((r = gemm_shape_init (&s, ctx, call, err)) < 0 || s.rows == 0)
+    if ((r = gemm_shape_init (&s, call, err)) < 0 || s.rows == 0)
         return r;
-    x = (const char *)operands + s.sets + ctx->turn % s.copies * s.set_bytes;
+    x = (const char *)operands + s.x;
+    w = (const char *)operands + s.w;
     if (!uses_library (&s)) {
-        r = cuda_check (ctx, gemm_chain_launch (ctx->stream, &s, x, x + s.w, output, workspace),
+        r = cuda_check (ctx, gemm_chain_launch (ctx->stream, &s, x, w, output, workspace),
                         "chain", &why);
         return r < 0 ? cuda_refuse (call, err, r, "%s", why.text) : 0;
     }
     if ((r = choose (st, &s, call, &c, err)) == 0
-        && (r = gemm_lt_launch (&c, st->lt, ctx->stream, x, x + s.w, output, workspace, &why)) < 0)
+        && (r = gemm_lt_launch (&c, st->lt, ctx->stream, x, w, output, workspace, &why)) < 0)
         cuda_refuse (call, err, r, "%s", why.text);
     if (st->lt)
         gemm_lt_call_done (&c, st->lt);
@@ -330,8 +311,9 @@ static int rows (struct dt_backend_ctx *ctx, size_t slot, const struct dt_backen
     size_t i, at = 0;
     int r;
 
+    (void)ctx;
     (void)slot;
-    if ((r = gemm_shape_init (&s, ctx, call, err)) < 0)
+    if ((r = gemm_shape_init (&s, call, err)) < 0)
         return r;
     for (i = 0; i < s.n_requests; i++) {
         size_t length = (size_t)call->request[i * GEMM_N_FIELDS + GEMM_TOKENS] * s.n
@@ -345,5 +327,5 @@ static int rows (struct dt_backend_ctx *ctx, size_t slot, const struct dt_backen
 
 const struct cuda_family cuda_gemm = {
     .family = &family, .open = open_state, .close = close_state, .plan = plan, .fill = fill,
-    .launch = launch, .rows = rows,
+    .launch = launch, .rows = rows, .cold = 1,
 };

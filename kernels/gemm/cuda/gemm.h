@@ -31,18 +31,18 @@ enum gemm_stream { GEMM_STREAM_X = 1, GEMM_STREAM_W };
 
 /* A checked call.  Offsets are in bytes within the operands:
  *   start [n_requests + 1]  rows of the requests     seed [n_requests]
- *   copy i at i * set_bytes + sets: x [x_rows][k] then w [n][k], both bf16
+ *   x [x_rows][k]   w [n][k]   both bf16
  * Rows past 'tokens' are NaN: a kernel that lets rows mix shows it. */
 struct gemm_shape {
     size_t n, k, tokens, rows, x_rows, n_requests;
     int output_bf16, splits, config;
-    size_t start, seed, sets, set_bytes, w, copies;
+    size_t start, seed, x, w;
     size_t operand_bytes, output_bytes, workspace_bytes;
     uint64_t launch[2];
 };
 
-int gemm_shape_init (struct gemm_shape *ret, const struct dt_backend_ctx *ctx,
-                     const struct dt_backend_call *call, struct dt_backend_error *err);
+int gemm_shape_init (struct gemm_shape *ret, const struct dt_backend_call *call,
+                     struct dt_backend_error *err);
 void gemm_terms_init (struct gemm_terms *ret, const struct gemm_shape *s, uint32_t data,
                       uint32_t exchange);
 

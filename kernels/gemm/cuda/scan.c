@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "kernels/cuda/clock.h"
+#include "kernels/cuda/sweep.h"
 #include "kernels/cuda/timed.h"
 #include "kernels/gemm/cuda/lt.h"
 
@@ -82,11 +83,14 @@ static int ok (struct scan *s, cudaError_t e, const char *what)
 
 static int run (struct scan *s, void *y)
 {
-    const char *x = s->operands + s->shape.sets
-                    + s->ctx->turn++ % s->shape.copies * s->shape.set_bytes;
+    return gemm_lt_launch (&s->call, s->lt, s->ctx->stream, s->operands + s->shape.x,
+                           s->operands + s->shape.w, y, s->workspace, &s->err);
+}
 
-    return gemm_lt_launch (&s->call, s->lt, s->ctx->stream, x, x + s->shape.w, y, s->workspace,
-                           &s->err);
+/* The next run finds nothing in the cache. */
+static int sweep (struct scan *s)
+{
+    return ok (s, cuda_sweep_launch (s->ctx->stream, s->ctx->sweep, s->ctx->sweep_bytes), "sweep");
 }
 
 /* Was it far too slow at the count before? */
@@ -120,7 +124,8 @@ static int screen (void *arg, const struct gemm_config *config)
         return r;
     if (s->shape.tokens < LONG_TOKENS && run (s, s->got) < 0)
         return s->ctx->dead[0] ? -DT_BACKEND_EDEVICE : 0; /* refused after all */
-    if ((r = ok (s, cuda_delay_launch (s->ctx->stream, DELAY_NS), "delay")) < 0
+    if ((r = sweep (s)) < 0
+        || (r = ok (s, cuda_delay_launch (s->ctx->stream, DELAY_NS), "delay")) < 0
         || (r = ok (s, cudaEventRecord (s->ctx->begin, s->ctx->stream), "event")) < 0)
         return r;
     if (run (s, s->got) < 0)
@@ -164,7 +169,9 @@ static int timed (struct scan *s, double *ret_us)
     size_t n, i;
     int r;
 
-    if ((r = cuda_clock_begin (s->ctx->clock, 0, &s->err)) < 0 || (r = run (s, s->got)) < 0
+    if ((r = sweep (s)) < 0
+        || (r = ok (s, cudaStreamSynchronize (s->ctx->stream), "sweep")) < 0
+        || (r = cuda_clock_begin (s->ctx->clock, 0, &s->err)) < 0 || (r = run (s, s->got)) < 0
         || (r = ok (s, cudaStreamSynchronize (s->ctx->stream), "run")) < 0
         || (r = cuda_clock_end (s->ctx->clock, 1, &verdict, &ns, &s->err)) < 0)
         return r;
@@ -231,10 +238,9 @@ static int prepare (struct scan *s, int64_t n, int64_t k, int64_t tokens)
         .family = cuda_gemm.family, .fact = fact, .n_requests = 1, .request = &tokens,
         .seed = &seed, .param = param, .data = DT_BACKEND_CANCEL,
     };
-    const char *x;
     int r;
 
-    if ((r = gemm_shape_init (&s->shape, s->ctx, &call, &s->err)) < 0
+    if ((r = gemm_shape_init (&s->shape, &call, &s->err)) < 0
         || (r = ok (s, cudaMalloc ((void **)&s->operands, s->shape.operand_bytes), "operands")) < 0
         || (r = ok (s, cudaMalloc ((void **)&s->workspace, GEMM_WORKSPACE_BYTES), "workspace")) < 0
         || (r = ok (s, cudaMalloc (&s->want, s->shape.output_bytes), "output")) < 0
@@ -242,9 +248,9 @@ static int prepare (struct scan *s, int64_t n, int64_t k, int64_t tokens)
         || (r = ok (s, cudaMemset (s->differ, 0, MAX_CONFIGS * sizeof *s->differ), "set")) < 0
         || (r = cuda_gemm.fill (s->ctx, 0, &call, 0, s->operands, &s->err)) < 0)
         return r;
-    x = s->operands + s->shape.sets;
-    if ((r = ok (s, gemm_chain_launch (s->ctx->stream, &s->shape, x, x + s->shape.w, s->want,
-                                       s->workspace), "chain")) < 0
+    if ((r = ok (s, gemm_chain_launch (s->ctx->stream, &s->shape, s->operands + s->shape.x,
+                                       s->operands + s->shape.w, s->want, s->workspace),
+                 "chain")) < 0
         || (r = ok (s, cudaStreamSynchronize (s->ctx->stream), "chain")) < 0)
         return r;
     return gemm_lt_call_init (&s->call, s->lt, &s->shape, &s->err);
@@ -358,8 +364,11 @@ static int open_device (struct scan *s)
         || (r = ok (s, cudaMalloc ((void **)&s->differ, MAX_CONFIGS * sizeof *s->differ),
                     "counts")) < 0)
         return r;
-    s->ctx->l2_bytes = (size_t)prop.l2CacheSize;
-    s->ctx->timed = 1; /* copies of the operands past the cache */
+    s->ctx->sweep_bytes = CUDA_SWEEP_TIMES * (size_t)prop.l2CacheSize;
+    if ((r = ok (s, cudaMalloc (&s->ctx->sweep, s->ctx->sweep_bytes), "sweep")) < 0
+        || (r = ok (s, cudaMemsetAsync (s->ctx->sweep, 0, s->ctx->sweep_bytes, s->ctx->stream),
+                       "sweep")) < 0)
+        return r;
     if ((r = gemm_lt_new (&s->lt, &s->err)) < 0)
         return r;
     printf ("device\t%s\t%d SMs\tcublasLt %zu\n", prop.name, prop.multiProcessorCount,
