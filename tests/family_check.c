@@ -4,6 +4,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "tests/suite.h"
+
 #define MOST_WATCHED 16
 #define MOST_REQUESTS 32
 #define MOST_FIELDS 4
@@ -13,7 +15,6 @@ int fam_suite (const char *name, const char *family, struct fam *host, struct fa
 {
     Suite *s = suite_create (name);
     TCase *tc = tcase_create ("all");
-    SRunner *runner;
     int failed;
 
     fam_open (host, ".libs/detent-backend-host.so", family);
@@ -21,13 +22,10 @@ int fam_suite (const char *name, const char *family, struct fam *host, struct fa
     tcase_set_timeout (tc, 120);
     add (tc);
     suite_add_tcase (s, tc);
-    runner = srunner_create (s);
-    srunner_run_all (runner, CK_ENV);
-    failed = srunner_ntests_failed (runner);
-    srunner_free (runner);
+    failed = suite_run (s);
     fam_close (host);
     fam_close (planted);
-    return failed != 0;
+    return failed;
 }
 
 void fam_plant (const struct fam *planted, const char *symbol, int plant)

@@ -1,4 +1,5 @@
 # tests/
+EXTRA_DIST += tests/suite.h
 
 # solver
 if HAVE_CHECK

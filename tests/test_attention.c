@@ -1,7 +1,7 @@
 /* kernels/attention: values, bits that no build changes, launches, wrong calls. */
 #include "tests/attention_rig.h"
+#include "tests/suite.h"
 
-#include <check.h>
 #include <errno.h>
 #include <fenv.h>
 #include <math.h>
@@ -369,7 +369,6 @@ int main (void)
 {
     Suite *s = suite_create ("kernels/attention");
     TCase *tc = tcase_create ("all");
-    SRunner *runner;
     int failed;
 
     rig_open (&rig, ".libs/detent-backend-host.so");
@@ -383,10 +382,7 @@ int main (void)
     tcase_add_loop_test (tc, exchanged_terms, 0, DT_BACKEND_DATA_KINDS);
     tcase_add_test (tc, who_computes);
     suite_add_tcase (s, tc);
-    runner = srunner_create (s);
-    srunner_run_all (runner, CK_ENV);
-    failed = srunner_ntests_failed (runner);
-    srunner_free (runner);
+    failed = suite_run (s);
     rig_close (&rig);
-    return failed != 0;
+    return failed;
 }

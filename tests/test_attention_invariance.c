@@ -2,7 +2,6 @@
  * pages, or a free parameter; and planted faults show that these tests see. */
 #include "tests/attention_rig.h"
 
-#include <check.h>
 #include <dlfcn.h>
 #include <errno.h>
 #include <math.h>
@@ -10,6 +9,7 @@
 #include <string.h>
 
 #include "kernels/attention/host/plant.h"
+#include "tests/suite.h"
 
 #define ARRAY_SIZE(a) (sizeof (a) / sizeof *(a))
 
@@ -402,7 +402,6 @@ int main (void)
 {
     Suite *s = suite_create ("kernels/attention_invariance");
     TCase *tc = tcase_create ("all");
-    SRunner *runner;
     int failed;
 
     rig_open (&rig, ".libs/detent-backend-host.so");
@@ -418,11 +417,8 @@ int main (void)
     tcase_add_loop_test (tc, mixed_batch, 0, (int)ARRAY_SIZE (sites));
     tcase_add_loop_test (tc, short_requests, 0, 2);
     suite_add_tcase (s, tc);
-    runner = srunner_create (s);
-    srunner_run_all (runner, CK_ENV);
-    failed = srunner_ntests_failed (runner);
-    srunner_free (runner);
+    failed = suite_run (s);
     rig_close (&rig);
     rig_close (&planted);
-    return failed != 0;
+    return failed;
 }

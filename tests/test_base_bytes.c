@@ -2,12 +2,11 @@
 #include "base/buf.h"
 #include "base/digest.h"
 
-#include <check.h>
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
+#include "tests/suite.h"
 
 static void write_sample (struct dt_buf *b)
 {
@@ -218,8 +217,6 @@ int main (void)
 {
     Suite *s = suite_create ("base/bytes");
     TCase *tc = tcase_create ("buf"), *dg = tcase_create ("digest");
-    SRunner *sr = srunner_create (s);
-    int failed;
 
     tcase_add_test (tc, fixed_width);
     tcase_add_test (tc, text);
@@ -232,8 +229,5 @@ int main (void)
     tcase_add_test (dg, digest_in_pieces);
     tcase_add_test (dg, digest_parse);
     suite_add_tcase (s, dg);
-    srunner_run_all (sr, CK_NORMAL);
-    failed = srunner_ntests_failed (sr);
-    srunner_free (sr);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return suite_run (s);
 }

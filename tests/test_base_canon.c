@@ -1,13 +1,13 @@
 /* base/canon: one encoding per value, and a reader that takes no other. */
 #include "base/canon.h"
 
-#include <check.h>
 #include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
+#include "tests/suite.h"
 
 /* A value with every kind of thing in it. */
 static void write_sample (struct dt_canon *c)
@@ -380,8 +380,6 @@ int main (void)
 {
     Suite *s = suite_create ("base/canon");
     TCase *tc = tcase_create ("canon");
-    SRunner *sr = srunner_create (s);
-    int failed;
 
     tcase_add_test (tc, bytes_are_fixed);
     tcase_add_test (tc, round_trip);
@@ -394,8 +392,5 @@ int main (void)
     tcase_add_test (tc, failing_allocations);
     tcase_add_loop_test_raise_signal (tc, misuse, SIGABRT, 0, 9);
     suite_add_tcase (s, tc);
-    srunner_run_all (sr, CK_NORMAL);
-    failed = srunner_ntests_failed (sr);
-    srunner_free (sr);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return suite_run (s);
 }

@@ -2,12 +2,11 @@
 #include "base/arena.h"
 #include "base/mem.h"
 #include "base/table.h"
+#include "tests/suite.h"
 
-#include <check.h>
 #include <errno.h>
 #include <pthread.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* Larger than any object, and unknown to the compiler, which would warn. */
@@ -231,8 +230,6 @@ int main (void)
 {
     Suite *s = suite_create ("base/mem");
     TCase *tc = tcase_create ("mem"), *ar = tcase_create ("arena"), *tb = tcase_create ("table");
-    SRunner *sr = srunner_create (s);
-    int failed;
 
     tcase_add_test (tc, overflow);
     tcase_add_test (tc, sizes_of_zero);
@@ -246,8 +243,5 @@ int main (void)
     tcase_add_test (tb, table);
     tcase_add_test (tb, table_failing);
     suite_add_tcase (s, tb);
-    srunner_run_all (sr, CK_NORMAL);
-    failed = srunner_ntests_failed (sr);
-    srunner_free (sr);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return suite_run (s);
 }

@@ -6,7 +6,6 @@
 #include "base/log.h"
 #include "base/time.h"
 
-#include <check.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -17,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "tests/suite.h"
 
 static char folder[] = "/tmp/dt-test-XXXXXX";
 static char path[64];
@@ -311,8 +311,6 @@ int main (void)
     Suite *s = suite_create ("base/sys");
     TCase *er = tcase_create ("err"), *ti = tcase_create ("time");
     TCase *fi = tcase_create ("file"), *lo = tcase_create ("log");
-    SRunner *sr = srunner_create (s);
-    int failed;
 
     tcase_add_loop_test (er, code, 0, (int)DT_ARRAY_SIZE (codes));
     tcase_add_test (er, words_differ);
@@ -332,8 +330,5 @@ int main (void)
     suite_add_tcase (s, fi);
     tcase_add_test (lo, log_lines);
     suite_add_tcase (s, lo);
-    srunner_run_all (sr, CK_NORMAL);
-    failed = srunner_ntests_failed (sr);
-    srunner_free (sr);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return suite_run (s);
 }

@@ -1,7 +1,6 @@
 /* Certification rounds on the real worker: planted faults are caught, the host's
  * kernels raise no alarm.  ROUNDS=50 asks for so many rounds without alarm, and for a
  * tenth as many in each of which every fault is caught. */
-#include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +11,7 @@
 #include "detentd/round.h"
 #include "detentd/worker.h"
 #include "solver/site.h"
+#include "tests/suite.h"
 
 /* Sites of certify-deployment.yaml. */
 enum { FP32, BF16, GEMM, MOE, SUM, NORM, SAMPLER, SITES };
@@ -273,17 +273,11 @@ int main (void)
 {
     Suite *s = suite_create ("detentd/round");
     TCase *tc = tcase_create ("all");
-    SRunner *runner;
-    int failed;
 
     tcase_set_timeout (tc, 3600);
     tcase_add_unchecked_fixture (tc, begin, end);
     tcase_add_loop_test (tc, fault_is_caught, 0, (int)DT_ARRAY_SIZE (faults));
     tcase_add_test (tc, no_false_alarm);
     suite_add_tcase (s, tc);
-    runner = srunner_create (s);
-    srunner_run_all (runner, CK_ENV);
-    failed = srunner_ntests_failed (runner);
-    srunner_free (runner);
-    return failed != 0;
+    return suite_run (s);
 }

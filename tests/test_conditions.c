@@ -1,11 +1,10 @@
 /* tests/test_conditions.c - what a job says of the device that it measured on. */
 #include "detentd/conditions.h"
 
-#include <check.h>
 #include <errno.h>
-#include <stdlib.h>
 
 #include "base/mem.h"
+#include "tests/suite.h"
 
 static int add (struct dt_conditions *c, uint32_t clock, uint32_t memory, uint64_t reasons,
                 uint32_t others)
@@ -84,16 +83,10 @@ int main (void)
 {
     Suite *s = suite_create ("detentd/conditions");
     TCase *tc = tcase_create ("conditions");
-    SRunner *sr;
-    int failed;
 
     tcase_add_test (tc, summary);
     tcase_add_test (tc, nothing_reported);
     tcase_add_test (tc, out_of_memory);
     suite_add_tcase (s, tc);
-    sr = srunner_create (s);
-    srunner_run_all (sr, CK_NORMAL);
-    failed = srunner_ntests_failed (sr);
-    srunner_free (sr);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return suite_run (s);
 }

@@ -1,11 +1,10 @@
 /* tests/test_cut.c - solver/cut: fixed graphs, and brute force over random ones. */
-#include <check.h>
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
 #include "solver/cut.h"
+#include "tests/suite.h"
 
 #define MAX_N 12
 #define MAX_ARCS 64
@@ -265,8 +264,6 @@ int main (void)
 {
     Suite *s = suite_create ("solver/cut");
     TCase *tc = tcase_create ("cut");
-    SRunner *sr;
-    int failed;
 
     tcase_set_timeout (tc, 120);
     tcase_add_loop_test (tc, cut_case, 0, DT_ARRAY_SIZE (cases));
@@ -275,9 +272,5 @@ int main (void)
     tcase_add_test (tc, cut_large);
     tcase_add_test (tc, cut_nomem);
     suite_add_tcase (s, tc);
-    sr = srunner_create (s);
-    srunner_run_all (sr, CK_ENV);
-    failed = srunner_ntests_failed (sr);
-    srunner_free (sr);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return suite_run (s);
 }

@@ -1,7 +1,6 @@
 /* tests/test_daemon.c - a real detentd, talked to over real sockets. */
 #include <config.h>
 
-#include <check.h>
 #include <errno.h>
 #include <signal.h>
 #include <sqlite3.h>
@@ -21,6 +20,7 @@
 #include "detentd/dispatch.h"
 #include "solver/solve.h"
 #include "tests/daemon_rig.h"
+#include "tests/suite.h"
 
 #define DETENTD "detentd/detentd"
 
@@ -1000,8 +1000,6 @@ int main (void)
 {
     Suite *s = suite_create ("detentd/daemon");
     TCase *tc = tcase_create ("daemon");
-    SRunner *sr;
-    int failed;
 
     tcase_set_timeout (tc, 120);
     tcase_add_checked_fixture (tc, setup, teardown);
@@ -1032,9 +1030,5 @@ int main (void)
 #endif
     tcase_add_test (tc, starts_again_after_kill);
     suite_add_tcase (s, tc);
-    sr = srunner_create (s);
-    srunner_run_all (sr, CK_NORMAL);
-    failed = srunner_ntests_failed (sr);
-    srunner_free (sr);
-    return failed != 0;
+    return suite_run (s);
 }

@@ -1,6 +1,5 @@
 /* tests/test_deployment.c - solver/deployment, yaml, base/suggest: what is read, and
  * every refusal with its text. */
-#include <check.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,6 +10,7 @@
 #include "base/mem.h"
 #include "base/suggest.h"
 #include "solver/deployment.h"
+#include "tests/suite.h"
 
 #define HEAD "version: 1\nname: d\nmodel: m\nengine: {name: e, build: \"1\"}\nbackend: host\n"
 #define LIMITS "limits: {max_batch: 4}\n"
@@ -280,8 +280,6 @@ int main (void)
 {
     Suite *s = suite_create ("solver/deployment");
     TCase *tc = tcase_create ("deployment");
-    SRunner *sr;
-    int failed;
 
     tcase_set_timeout (tc, 60);
     tcase_add_loop_test (tc, deployment_case, 0, DT_ARRAY_SIZE (cases));
@@ -291,9 +289,5 @@ int main (void)
     tcase_add_test (tc, deployment_nomem);
     tcase_add_test (tc, suggest);
     suite_add_tcase (s, tc);
-    sr = srunner_create (s);
-    srunner_run_all (sr, CK_ENV);
-    failed = srunner_ntests_failed (sr);
-    srunner_free (sr);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return suite_run (s);
 }

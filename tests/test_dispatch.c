@@ -1,9 +1,9 @@
 /* tests/test_dispatch.c - every request has its row; texts are checked. */
-#include <check.h>
 #include <string.h>
 
 #include "base/mem.h"
 #include "detentd/dispatch.h"
+#include "tests/suite.h"
 
 START_TEST (every_request_has_a_row)
 {
@@ -57,15 +57,9 @@ int main (void)
 {
     Suite *s = suite_create ("detentd/dispatch");
     TCase *tc = tcase_create ("dispatch");
-    SRunner *sr;
-    int failed;
 
     tcase_add_test (tc, every_request_has_a_row);
     tcase_add_loop_test (tc, text, 0, DT_ARRAY_SIZE (texts));
     suite_add_tcase (s, tc);
-    sr = srunner_create (s);
-    srunner_run_all (sr, CK_NORMAL);
-    failed = srunner_ntests_failed (sr);
-    srunner_free (sr);
-    return failed != 0;
+    return suite_run (s);
 }

@@ -1,9 +1,7 @@
 /* tests/test_dtrace.c - the .dtrace format: round trips, merging, hostile bytes. */
 #include "trace/dtrace.h"
 
-#include <check.h>
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 
@@ -12,6 +10,7 @@
 
 #include "base/canon.h"
 #include "base/mem.h"
+#include "tests/suite.h"
 
 #define HEAD 24 /* bytes in front of a block's payload */
 
@@ -292,13 +291,9 @@ START_TEST (no_memory)
         dt_buf_done (&a);
         dt_trace_free (t);
         dt_trace_free (u);
-        if (!dt_mem_fail_hit ()) {
-            ck_assert_int_eq (r, 0);
+        if (suite_had_memory (r))
             break;
-        }
-        ck_assert_int_eq (r, -ENOMEM);
     }
-    dt_mem_fail_after (SIZE_MAX);
 }
 END_TEST
 
@@ -549,8 +544,6 @@ int main (void)
 {
     Suite *s = suite_create ("trace/dtrace");
     TCase *tc = tcase_create ("dtrace");
-    SRunner *sr;
-    int failed;
 
     tcase_set_timeout (tc, 60);
     tcase_add_test (tc, round_trip);
@@ -568,9 +561,5 @@ int main (void)
     tcase_add_test (tc, many_rows);
     tcase_add_test (tc, headers);
     suite_add_tcase (s, tc);
-    sr = srunner_create (s);
-    srunner_run_all (sr, CK_NORMAL);
-    failed = srunner_ntests_failed (sr);
-    srunner_free (sr);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return suite_run (s);
 }

@@ -11,6 +11,7 @@
 #include "selir/emit.h"
 #include "selir/vm_int.h"
 #include "solver/export.h"
+#include "tests/suite.h"
 
 #define GRAPHS 24
 #define FOLDER_MAX 64
@@ -331,17 +332,11 @@ int main (void)
 {
     Suite *s = suite_create ("solver/export");
     TCase *tc = tcase_create ("export");
-    SRunner *sr;
-    int failed;
 
     tcase_set_timeout (tc, 300);
     tcase_add_test (tc, export_random);
     tcase_add_test (tc, export_ops);
     tcase_add_test (tc, export_refusals);
     suite_add_tcase (s, tc);
-    sr = srunner_create (s);
-    srunner_run_all (sr, CK_ENV);
-    failed = srunner_ntests_failed (sr);
-    srunner_free (sr);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return suite_run (s);
 }

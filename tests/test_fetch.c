@@ -1,5 +1,4 @@
 /* tests/test_fetch.c - libdetent against a real detentd. */
-#include <check.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -9,6 +8,7 @@
 #include "detent/tuple.h"
 #include "tests/daemon_rig.h"
 #include "tests/detent_rig.h"
+#include "tests/suite.h"
 
 static struct rig g;
 static Detent__FetchReply *bundle; /* whose tuple and selectors go into the store */
@@ -143,14 +143,9 @@ int main (void)
 {
     Suite *s = suite_create ("libdetent/fetch");
     TCase *tc = tcase_create ("fetch");
-    SRunner *sr = srunner_create (s);
-    int failed;
 
     tcase_set_timeout (tc, 60);
     tcase_add_test (tc, an_engines_life);
     suite_add_tcase (s, tc);
-    srunner_run_all (sr, CK_NORMAL);
-    failed = srunner_ntests_failed (sr);
-    srunner_free (sr);
-    return failed != 0;
+    return suite_run (s);
 }

@@ -1,5 +1,4 @@
 /* tests/test_frame.c - frames over a socket pair. */
-#include <check.h>
 #include <errno.h>
 #include <pthread.h>
 #include <string.h>
@@ -8,6 +7,7 @@
 
 #include "base/mem.h"
 #include "proto/frame.h"
+#include "tests/suite.h"
 
 static int pair[2];
 
@@ -141,8 +141,6 @@ int main (void)
 {
     Suite *s = suite_create ("proto/frame");
     TCase *tc = tcase_create ("frame");
-    SRunner *sr = srunner_create (s);
-    int failed;
 
     tcase_add_checked_fixture (tc, setup, teardown);
     tcase_add_loop_test (tc, round_trip, 0, (int)DT_ARRAY_SIZE (sizes));
@@ -152,8 +150,5 @@ int main (void)
     tcase_add_test (tc, write_too_long);
     tcase_add_test (tc, write_to_a_hung_peer);
     suite_add_tcase (s, tc);
-    srunner_run_all (sr, CK_NORMAL);
-    failed = srunner_ntests_failed (sr);
-    srunner_free (sr);
-    return failed != 0;
+    return suite_run (s);
 }

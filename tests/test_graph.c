@@ -1,11 +1,10 @@
 /* Building graphs: hash-consing, rows, copies, domains, memory. */
-#include <check.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/buf.h"
 #include "base/mem.h"
 #include "selir/graph.h"
+#include "tests/suite.h"
 
 static uint32_t add (struct dt_graph *g, struct dt_node n)
 {
@@ -165,8 +164,6 @@ int main (void)
 {
     Suite *s = suite_create ("selir/graph");
     TCase *tc = tcase_create ("graph");
-    SRunner *sr = srunner_create (s);
-    int failed;
 
     tcase_add_test (tc, consing);
     tcase_add_test (tc, floats);
@@ -174,8 +171,5 @@ int main (void)
     tcase_add_test (tc, like_out_of_memory);
     tcase_add_test (tc, domains);
     suite_add_tcase (s, tc);
-    srunner_run_all (sr, CK_NORMAL);
-    failed = srunner_ntests_failed (sr);
-    srunner_free (sr);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return suite_run (s);
 }

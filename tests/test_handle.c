@@ -1,6 +1,5 @@
 /* tests/test_handle.c - libdetent from inside: each allocation fails once, and a
  * bundle's bytes are changed at random. */
-#include <check.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -10,6 +9,7 @@
 #include "libdetent/handle.h"
 #include "proto/wire.h"
 #include "tests/detent_rig.h"
+#include "tests/suite.h"
 
 static const struct detent_options options = { .deployment = "host-small", .workload = "chat",
                                                .without_tuple = DETENT_REFUSE };
@@ -133,16 +133,11 @@ int main (void)
 {
     Suite *s = suite_create ("libdetent/handle");
     TCase *tc = tcase_create ("handle");
-    SRunner *sr = srunner_create (s);
-    int failed;
 
     tcase_set_timeout (tc, 60);
     tcase_add_test (tc, no_memory);
     tcase_add_test (tc, no_memory_on_disk);
     tcase_add_loop_test (tc, random_bytes, 0, 3);
     suite_add_tcase (s, tc);
-    srunner_run_all (sr, CK_NORMAL);
-    failed = srunner_ntests_failed (sr);
-    srunner_free (sr);
-    return failed != 0;
+    return suite_run (s);
 }

@@ -1,6 +1,5 @@
 /* tests/test_keys.c - what is in a key and what is not, and a store of another version:
  * B16 and B17 of the bug log. */
-#include <check.h>
 #include <inttypes.h>
 #include <sqlite3.h>
 #include <stdio.h>
@@ -14,6 +13,7 @@
 #include "selir/program.h"
 #include "solver/site.h"
 #include "tests/daemon_rig.h"
+#include "tests/suite.h"
 #include "tuner/tuple.h"
 
 #define DETENTD "detentd/detentd"
@@ -464,8 +464,6 @@ int main (void)
 {
     Suite *s = suite_create ("keys");
     TCase *tc = tcase_create ("keys"), *daemon = tcase_create ("daemon");
-    SRunner *sr;
-    int failed;
 
     tcase_add_loop_test (tc, b16_distinct, 0, (int)DT_ARRAY_SIZE (different));
     tcase_add_test (tc, b16_surroundings_play_no_part);
@@ -479,9 +477,5 @@ int main (void)
     tcase_add_test (daemon, every_component_is_in_the_key);
     suite_add_tcase (s, tc);
     suite_add_tcase (s, daemon);
-    sr = srunner_create (s);
-    srunner_run_all (sr, CK_NORMAL);
-    failed = srunner_ntests_failed (sr);
-    srunner_free (sr);
-    return failed != 0;
+    return suite_run (s);
 }

@@ -2,7 +2,6 @@
  *
  * $DETENT_KILL_ROUNDS is the number of random moments (default 5);
  * tests/kill-rounds.sh runs many. */
-#include <check.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -16,6 +15,7 @@
 #include "base/mem.h"
 #include "base/time.h"
 #include "tests/daemon_rig.h"
+#include "tests/suite.h"
 
 #define PROGRAM "tests/detentd_kill"
 #define ROUNDS 15
@@ -167,8 +167,6 @@ int main (void)
 {
     Suite *s = suite_create ("detentd/kill");
     TCase *tc = tcase_create ("kill");
-    SRunner *sr;
-    int failed;
 
     tcase_set_timeout (tc, 600);
     tcase_add_checked_fixture (tc, setup, teardown);
@@ -176,9 +174,5 @@ int main (void)
     tcase_add_test (tc, killed_at_random_moments);
     tcase_add_test (tc, a_full_disk);
     suite_add_tcase (s, tc);
-    sr = srunner_create (s);
-    srunner_run_all (sr, CK_NORMAL);
-    failed = srunner_ntests_failed (sr);
-    srunner_free (sr);
-    return failed != 0;
+    return suite_run (s);
 }

@@ -1,5 +1,4 @@
 /* Tests of selir/lex: tokens, by CPython's rules. */
-#include <check.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -7,6 +6,7 @@
 #include "base/mem.h"
 #include "selir/lex.h"
 #include "selir/op.h"
+#include "tests/suite.h"
 
 /* Tokens as words: names and ints as they are, "NL", ">" and "<" for blocks. */
 static void spell (const struct dt_token *t, size_t n, struct dt_buf *out)
@@ -147,15 +147,10 @@ int main (void)
 {
     Suite *s = suite_create ("selir/lex");
     TCase *tc = tcase_create ("lex");
-    SRunner *sr = srunner_create (s);
-    int failed;
 
     tcase_add_loop_test (tc, lex_case, 0, (int)DT_ARRAY_SIZE (cases));
     tcase_add_test (tc, zero_byte);
     tcase_add_loop_test (tc, limits, 0, 3);
     suite_add_tcase (s, tc);
-    srunner_run_all (sr, CK_NORMAL);
-    failed = srunner_ntests_failed (sr);
-    srunner_free (sr);
-    return failed != 0;
+    return suite_run (s);
 }

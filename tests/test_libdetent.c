@@ -1,5 +1,4 @@
 /* tests/test_libdetent.c - fetch, verify, select and record, as an engine does. */
-#include <check.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -11,6 +10,7 @@
 #include "base/mem.h"
 #include "proto/certificate.h"
 #include "tests/detent_rig.h"
+#include "tests/suite.h"
 #include "trace/dtrace.h"
 
 static struct rig_folder folder;
@@ -668,8 +668,6 @@ int main (void)
 {
     Suite *s = suite_create ("libdetent");
     TCase *tc = tcase_create ("libdetent");
-    SRunner *sr = srunner_create (s);
-    int failed;
 
     tcase_add_checked_fixture (tc, setup, teardown);
     tcase_set_timeout (tc, 60);
@@ -695,8 +693,5 @@ int main (void)
     tcase_add_test (tc, b19_table_edges);
     tcase_add_test (tc, recorded);
     suite_add_tcase (s, tc);
-    srunner_run_all (sr, CK_NORMAL);
-    failed = srunner_ntests_failed (sr);
-    srunner_free (sr);
-    return failed != 0;
+    return suite_run (s);
 }

@@ -1,9 +1,8 @@
 /* The arithmetic of SelIR: Python's values and errors on 64-bit ints. */
-#include <check.h>
-#include <stdlib.h>
 
 #include "base/mem.h"
 #include "selir/op.h"
+#include "tests/suite.h"
 
 #define OVER DT_FAULT_OVERFLOW
 #define ZERO DT_FAULT_ZERO_DIVISION
@@ -102,15 +101,10 @@ int main (void)
 {
     Suite *s = suite_create ("selir/op");
     TCase *tc = tcase_create ("op");
-    SRunner *sr = srunner_create (s);
-    int failed;
 
     tcase_add_loop_test (tc, eval_case, 0, (int)DT_ARRAY_SIZE (cases));
     tcase_add_test (tc, floor_identity);
     tcase_add_test (tc, select_and_names);
     suite_add_tcase (s, tc);
-    srunner_run_all (sr, CK_NORMAL);
-    failed = srunner_ntests_failed (sr);
-    srunner_free (sr);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return suite_run (s);
 }

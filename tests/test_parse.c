@@ -1,5 +1,4 @@
 /* Tests of selir/parse and check: what is refused, where, and with what advice. */
-#include <check.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,6 +7,7 @@
 #include "base/mem.h"
 #include "selir/parse.h"
 #include "selir/program.h"
+#include "tests/suite.h"
 
 #define HEAD \
     "from selir import *\n"
@@ -317,8 +317,6 @@ int main (void)
 {
     Suite *s = suite_create ("selir/parse");
     TCase *tc = tcase_create ("parse");
-    SRunner *sr = srunner_create (s);
-    int failed;
 
     tcase_add_loop_test (tc, parse_case, 0, (int)DT_ARRAY_SIZE (cases));
     tcase_add_test (tc, whole_text);
@@ -329,8 +327,5 @@ int main (void)
     tcase_add_test (tc, no_data_file);
     tcase_add_test (tc, no_memory);
     suite_add_tcase (s, tc);
-    srunner_run_all (sr, CK_NORMAL);
-    failed = srunner_ntests_failed (sr);
-    srunner_free (sr);
-    return failed != 0;
+    return suite_run (s);
 }

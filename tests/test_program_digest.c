@@ -1,9 +1,9 @@
 /* selir/program_digest: what a program says, not how it is laid out. */
-#include <check.h>
 #include <string.h>
 
 #include "base/mem.h"
 #include "selir/program.h"
+#include "tests/suite.h"
 
 #define HEAD "from selir import Batch, Facts, Record, Runtime, selection, table\nimport low\n"
 #define CLASSES \
@@ -94,13 +94,8 @@ int main (void)
 {
     Suite *s = suite_create ("selir/program_digest");
     TCase *tc = tcase_create ("digest");
-    SRunner *sr = srunner_create (s);
-    int failed;
 
     tcase_add_loop_test (tc, changes, 0, (int)DT_ARRAY_SIZE (cases));
     suite_add_tcase (s, tc);
-    srunner_run_all (sr, CK_NORMAL);
-    failed = srunner_ntests_failed (sr);
-    srunner_free (sr);
-    return failed != 0;
+    return suite_run (s);
 }

@@ -1,13 +1,12 @@
 /* tests/test_race.c - the race on made-up timings, and its statistics. */
 #include "tuner/race.h"
 
-#include <check.h>
 #include <errno.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
+#include "tests/suite.h"
 #include "tuner/additive.h"
 #include "tuner/stats.h"
 
@@ -560,8 +559,6 @@ int main (void)
 {
     Suite *s = suite_create ("tuner/race");
     TCase *tc = tcase_create ("race"), *st = tcase_create ("stats");
-    SRunner *sr;
-    int failed;
 
     tcase_set_timeout (tc, 120);
     tcase_set_timeout (st, 120);
@@ -582,9 +579,5 @@ int main (void)
     tcase_add_test (st, coverage);
     suite_add_tcase (s, tc);
     suite_add_tcase (s, st);
-    sr = srunner_create (s);
-    srunner_run_all (sr, CK_NORMAL);
-    failed = srunner_ntests_failed (sr);
-    srunner_free (sr);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return suite_run (s);
 }

@@ -3,6 +3,7 @@
 
 #include "selir/range.h"
 #include "solver/check.h"
+#include "tests/suite.h"
 
 static int in_range (const struct dt_range *r, uint8_t type, int64_t v)
 {
@@ -375,8 +376,6 @@ int main (void)
 {
     Suite *s = suite_create ("selir/range");
     TCase *tc = tcase_create ("range");
-    SRunner *sr = srunner_create (s);
-    int failed;
 
     tcase_set_timeout (tc, 120);
     tcase_add_loop_test (tc, random_programs, 0, 150);
@@ -390,8 +389,5 @@ int main (void)
     tcase_add_test (tc, conditions);
     tcase_add_test (tc, out_of_memory);
     suite_add_tcase (s, tc);
-    srunner_run_all (sr, CK_NORMAL);
-    failed = srunner_ntests_failed (sr);
-    srunner_free (sr);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return suite_run (s);
 }

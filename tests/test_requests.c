@@ -1,8 +1,6 @@
 /* tests/test_requests.c - handlers called in this process: each allocation fails in
  * turn, and the answer is out of memory or the right one, never another error. */
-#include <check.h>
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -10,6 +8,7 @@
 #include "detentd/commit.h"
 #include "detentd/dispatch.h"
 #include "tests/daemon_rig.h"
+#include "tests/suite.h"
 
 static struct rig rig;
 static struct dt_daemon d;
@@ -139,16 +138,10 @@ int main (void)
 {
     Suite *s = suite_create ("detentd/requests");
     TCase *tc = tcase_create ("requests");
-    SRunner *sr;
-    int failed;
 
     tcase_set_timeout (tc, 120);
     tcase_add_checked_fixture (tc, setup, teardown);
     tcase_add_loop_test (tc, out_of_memory, 0, DT_ARRAY_SIZE (requests));
     suite_add_tcase (s, tc);
-    sr = srunner_create (s);
-    srunner_run_all (sr, CK_NORMAL);
-    failed = srunner_ntests_failed (sr);
-    srunner_free (sr);
-    return failed != 0;
+    return suite_run (s);
 }

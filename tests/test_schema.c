@@ -1,8 +1,7 @@
 /* tests/test_schema.c - call schemas. */
+#include "tests/suite.h"
 #include "trace/schema.h"
 
-#include <check.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define N(a) (sizeof (a) / sizeof *(a))
@@ -153,8 +152,6 @@ int main (void)
 {
     Suite *s = suite_create ("trace/schema");
     TCase *tc = tcase_create ("schema");
-    SRunner *sr;
-    int failed;
 
     tcase_add_loop_test (tc, derive, 0, N (cases));
     tcase_add_loop_test (tc, other, 0, N (others));
@@ -162,9 +159,5 @@ int main (void)
     tcase_add_test (tc, names);
     tcase_add_test (tc, inputs);
     suite_add_tcase (s, tc);
-    sr = srunner_create (s);
-    srunner_run_all (sr, CK_NORMAL);
-    failed = srunner_ntests_failed (sr);
-    srunner_free (sr);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return suite_run (s);
 }

@@ -6,6 +6,7 @@
 
 #include "base/buf.h"
 #include "selir/simplify.h"
+#include "tests/suite.h"
 
 static const unsigned sets[] = {
     DT_PASS_ALL, 0,
@@ -385,8 +386,6 @@ int main (void)
 {
     Suite *s = suite_create ("selir/simplify");
     TCase *tc = tcase_create ("simplify");
-    SRunner *sr = srunner_create (s);
-    int failed;
 
     tcase_set_timeout (tc, 120);
     tcase_add_loop_test (tc, random_programs, 0, 90);
@@ -398,8 +397,5 @@ int main (void)
     tcase_add_loop_test (tc, divisors, 0, 36);
     tcase_add_test (tc, out_of_memory);
     suite_add_tcase (s, tc);
-    srunner_run_all (sr, CK_NORMAL);
-    failed = srunner_ntests_failed (sr);
-    srunner_free (sr);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return suite_run (s);
 }

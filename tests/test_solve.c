@@ -12,6 +12,7 @@
 #include "solver/family.h"
 #include "solver/site.h"
 #include "tests/solver_rig.h"
+#include "tests/suite.h"
 
 static const struct {
     const char *what, *body;
@@ -1079,8 +1080,6 @@ int main (void)
 {
     Suite *s = suite_create ("solver/solve");
     TCase *tc = tcase_create ("solve");
-    SRunner *sr;
-    int failed;
 
     tcase_set_timeout (tc, 300);
     tcase_add_loop_test (tc, solve_case, 0, DT_ARRAY_SIZE (cases));
@@ -1106,9 +1105,5 @@ int main (void)
     tcase_add_test (tc, site_refusals);
     tcase_add_test (tc, solve_random);
     suite_add_tcase (s, tc);
-    sr = srunner_create (s);
-    srunner_run_all (sr, CK_ENV);
-    failed = srunner_ntests_failed (sr);
-    srunner_free (sr);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return suite_run (s);
 }

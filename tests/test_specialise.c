@@ -1,11 +1,11 @@
 /* Tests of selir/specialise: values, errors, and what the graph holds. */
-#include <check.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/buf.h"
 #include "base/mem.h"
 #include "selir/program.h"
+#include "tests/suite.h"
 
 #define HEAD \
     "from selir import Batch, Facts, Free, Own, Record, Runtime, Unpinnable, assume, knob, require, selection\n" \
@@ -365,8 +365,6 @@ int main (void)
 {
     Suite *s = suite_create ("selir/specialise");
     TCase *tc = tcase_create ("specialise");
-    SRunner *sr = srunner_create (s);
-    int failed;
 
     tcase_add_loop_test (tc, value, 0, (int)DT_ARRAY_SIZE (values));
     tcase_add_loop_test (tc, error, 0, (int)DT_ARRAY_SIZE (errors));
@@ -377,8 +375,5 @@ int main (void)
     tcase_add_loop_test (tc, float_domain, 0, DT_ARRAY_SIZE (float_domains));
     tcase_add_loop_test (tc, many_operands, 0, 3);
     suite_add_tcase (s, tc);
-    srunner_run_all (sr, CK_NORMAL);
-    failed = srunner_ntests_failed (sr);
-    srunner_free (sr);
-    return failed != 0;
+    return suite_run (s);
 }

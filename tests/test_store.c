@@ -1,5 +1,4 @@
 /* tests/test_store.c - the store on a real SQLite file. */
-#include <check.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,6 +9,7 @@
 #include "base/mem.h"
 #include "detentd/resume.h"
 #include "detentd/store_sql.h"
+#include "tests/suite.h"
 
 static char dir[64], path[96];
 
@@ -361,8 +361,6 @@ int main (void)
 {
     Suite *s = suite_create ("detentd/store");
     TCase *tc = tcase_create ("store");
-    SRunner *sr;
-    int failed;
 
     tcase_add_checked_fixture (tc, setup, teardown);
     tcase_add_test (tc, opens_again);
@@ -377,9 +375,5 @@ int main (void)
     tcase_add_test (tc, a_full_disk_changes_nothing);
     tcase_add_test (tc, survives_out_of_memory);
     suite_add_tcase (s, tc);
-    sr = srunner_create (s);
-    srunner_run_all (sr, CK_NORMAL);
-    failed = srunner_ntests_failed (sr);
-    srunner_free (sr);
-    return failed != 0;
+    return suite_run (s);
 }

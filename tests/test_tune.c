@@ -1,5 +1,4 @@
 /* tests/test_tune.c - tunes of a real detentd with the real worker and host kernels. */
-#include <check.h>
 #include <dirent.h>
 #include <errno.h>
 #include <signal.h>
@@ -15,6 +14,7 @@
 #include "base/mem.h"
 #include "base/time.h"
 #include "tests/daemon_rig.h"
+#include "tests/suite.h"
 #include "trace/dtrace.h"
 
 #define DETENTD "detentd/detentd"
@@ -870,8 +870,6 @@ int main (void)
 {
     Suite *s = suite_create ("detentd/tune");
     TCase *tc = tcase_create ("tune");
-    SRunner *sr;
-    int failed;
 
     tcase_set_timeout (tc, 300);
     tcase_add_checked_fixture (tc, setup, teardown);
@@ -895,9 +893,5 @@ int main (void)
     tcase_add_test (tc, a_tie_keeps_the_incumbent);
     tcase_add_loop_test (tc, b25_b29_b30_faults, 0, DT_ARRAY_SIZE (faults));
     suite_add_tcase (s, tc);
-    sr = srunner_create (s);
-    srunner_run_all (sr, CK_NORMAL);
-    failed = srunner_ntests_failed (sr);
-    srunner_free (sr);
-    return failed != 0;
+    return suite_run (s);
 }

@@ -8,6 +8,7 @@
 #include "base/canon.h"
 #include "selir/emit.h"
 #include "selir/vm.h"
+#include "tests/suite.h"
 
 static void emit (const struct dt_graph *g, struct dt_buf *b)
 {
@@ -492,8 +493,6 @@ int main (void)
 {
     Suite *s = suite_create ("selir/vm");
     TCase *tc = tcase_create ("vm");
-    SRunner *sr = srunner_create (s);
-    int failed;
 
     tcase_set_timeout (tc, 120);
     tcase_add_loop_test (tc, random_programs, 0, 60);
@@ -507,8 +506,5 @@ int main (void)
     tcase_add_test (tc, versions);
     tcase_add_test (tc, binding_tables);
     suite_add_tcase (s, tc);
-    srunner_run_all (sr, CK_NORMAL);
-    failed = srunner_ntests_failed (sr);
-    srunner_free (sr);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return suite_run (s);
 }

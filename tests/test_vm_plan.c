@@ -1,7 +1,5 @@
 /* A vm that was planned gives what a plain one gives: values, and which stop. */
-#include <check.h>
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/buf.h"
@@ -10,6 +8,7 @@
 #include "selir/program.h"
 #include "selir/simplify.h"
 #include "selir/vm.h"
+#include "tests/suite.h"
 
 /* The split heuristic in small: 60 quotients of x, those that y allows, the first that is
  * near the best. */
@@ -199,15 +198,10 @@ int main (void)
 {
     Suite *s = suite_create ("selir/vm_plan");
     TCase *tc = tcase_create ("vm_plan");
-    SRunner *sr = srunner_create (s);
-    int failed;
 
     tcase_set_timeout (tc, 120);
     tcase_add_loop_test (tc, planned, 0, (int)(sizeof cases / sizeof *cases));
     tcase_add_test (tc, out_of_memory);
     suite_add_tcase (s, tc);
-    srunner_run_all (sr, CK_NORMAL);
-    failed = srunner_ntests_failed (sr);
-    srunner_free (sr);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return suite_run (s);
 }

@@ -10,6 +10,7 @@
 #include "solver/reach.h"
 #include "solver/solution.h"
 #include "solver/vra.h"
+#include "tests/suite.h"
 
 /* Conditions that narrow the domain: assumes that no knob reaches. */
 static void mark_limits (const struct dt_graph *g, uint8_t *limit)
@@ -336,8 +337,6 @@ int main (void)
 {
     Suite *s = suite_create ("solver/vra");
     TCase *tc = tcase_create ("vra");
-    SRunner *sr;
-    int failed;
 
     tcase_set_timeout (tc, 120);
     tcase_add_test (tc, vra_random);
@@ -348,9 +347,5 @@ int main (void)
     tcase_add_test (tc, candidates_random);
     tcase_add_test (tc, candidates_limit);
     suite_add_tcase (s, tc);
-    sr = srunner_create (s);
-    srunner_run_all (sr, CK_ENV);
-    failed = srunner_ntests_failed (sr);
-    srunner_free (sr);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return suite_run (s);
 }

@@ -1,5 +1,4 @@
 /* tests/test_wire.c - the client against a ROUTER on a real ipc socket. */
-#include <check.h>
 #include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -11,6 +10,7 @@
 #include "base/mem.h"
 #include "base/time.h"
 #include "proto/wire.h"
+#include "tests/suite.h"
 
 static char folder[] = "/tmp/detent-wire-XXXXXX";
 static char endpoint[64];
@@ -371,8 +371,6 @@ int main (void)
 {
     Suite *s = suite_create ("proto/wire");
     TCase *tc = tcase_create ("wire");
-    SRunner *sr = srunner_create (s);
-    int failed;
 
     tcase_add_checked_fixture (tc, setup, teardown);
     tcase_set_timeout (tc, 30);
@@ -387,8 +385,5 @@ int main (void)
     tcase_add_test (tc, names);
     tcase_add_loop_test (tc, default_endpoint, 0, 4);
     suite_add_tcase (s, tc);
-    srunner_run_all (sr, CK_NORMAL);
-    failed = srunner_ntests_failed (sr);
-    srunner_free (sr);
-    return failed != 0;
+    return suite_run (s);
 }

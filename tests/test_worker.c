@@ -1,6 +1,5 @@
 /* profiler/: the real worker program over its socket, with a backend that works
  * and two that fail. */
-#include <check.h>
 #include <errno.h>
 #include <signal.h>
 #include <spawn.h>
@@ -14,6 +13,7 @@
 #include "base/mem.h"
 #include "proto/detent.pb-c.h"
 #include "proto/frame.h"
+#include "tests/suite.h"
 
 static pid_t pid;
 static int fd;
@@ -579,8 +579,6 @@ int main (void)
 {
     Suite *s = suite_create ("profiler/worker");
     TCase *tc = tcase_create ("worker");
-    SRunner *sr;
-    int failed;
 
     tcase_set_timeout (tc, 60);
     tcase_add_test (tc, measures_the_host);
@@ -598,9 +596,5 @@ int main (void)
     tcase_add_test (tc, refuses_ranks_without_devices);
     tcase_add_test (tc, a_backend_without_groups_has_all_ranks);
     suite_add_tcase (s, tc);
-    sr = srunner_create (s);
-    srunner_run_all (sr, CK_ENV);
-    failed = srunner_ntests_failed (sr);
-    srunner_free (sr);
-    return failed != 0;
+    return suite_run (s);
 }
