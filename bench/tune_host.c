@@ -134,9 +134,11 @@ static int plan (void *ctx, const struct dt_tune_call *c, uint64_t ret_launch[2]
 static void *buffer (int i, size_t bytes)
 {
     if (b.bytes[i] < bytes) {
+        struct dt_backend_error err = { "" };
+
         b.plugin.backend->free (b.plugin.ctx, b.buffer[i]);
-        if (!(b.buffer[i] = b.plugin.backend->alloc (b.plugin.ctx, bytes)))
-            die ("out of memory");
+        if (b.plugin.backend->alloc (b.plugin.ctx, bytes, &b.buffer[i], &err) < 0)
+            die (err.text);
         b.bytes[i] = bytes;
     }
     return b.buffer[i];

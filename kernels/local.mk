@@ -75,6 +75,7 @@ cuda_backend_c = \
 	kernels/cuda/clock.c kernels/cuda/clock.h \
 	kernels/cuda/error.c \
 	kernels/cuda/library.c kernels/cuda/library.h \
+	kernels/cuda/memory.c kernels/cuda/memory.h \
 	kernels/cuda/nvml.c kernels/cuda/nvml.h \
 	kernels/cuda/plant.h \
 	kernels/cuda/span.c kernels/cuda/span.h \

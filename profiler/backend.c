@@ -72,6 +72,16 @@ int dt_plugin_join (struct dt_plugin *p, const struct dt_backend_join *join, str
     return r < 0 ? dt_err_set (reterr, code_of (r), "%s", err.text) : 0;
 }
 
+int dt_plugin_buffer (const struct dt_backend *b, struct dt_backend_ctx *ctx, size_t bytes, void **ret,
+                      struct dt_err *reterr)
+{
+    struct dt_backend_error err = { "" };
+    int r = b->alloc (ctx, bytes, ret, &err);
+
+    /* -ENOMEM is the worker's own memory: this is the device's. */
+    return r < 0 ? dt_err_set (reterr, r == -ENOMEM ? -DT_EDEVICE : r, "%s", err.text) : 0;
+}
+
 void dt_plugin_close (struct dt_plugin *p)
 {
     if (p->ctx)

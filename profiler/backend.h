@@ -25,6 +25,10 @@ int dt_plugin_open (struct dt_plugin *p, const char *path,
 /* Make the context one rank of a group.  -DT_EDEVICE, -DT_ELOST, -DT_EPEER, -EBUSY */
 int dt_plugin_join (struct dt_plugin *p, const struct dt_backend_join *join, struct dt_err *reterr);
 void dt_plugin_close (struct dt_plugin *p);
+/* A buffer of the context, in which `free` of the backend may be used.
+ *   -DT_EDEVICE  also if there is no memory      -DT_ELOST */
+int dt_plugin_buffer (const struct dt_backend *b, struct dt_backend_ctx *ctx, size_t bytes, void **ret,
+                      struct dt_err *reterr);
 
 /* A call as the backend takes it, with the arrays it borrows. */
 struct dt_plugin_call {

@@ -54,16 +54,14 @@ int dt_device_probe (const Detent__WorkerProbe *m, Detent__WorkerState *ret,
     struct dt_backend_options options = { .units = 1, .device = m->device };
     uint8_t *host = NULL;
     struct dt_plugin p;
-    void *device;
+    void *device = NULL;
     int r;
 
     if ((r = dt_plugin_open (&p, m->backend, &options, reterr)) < 0)
         return r;
-    if (!(device = p.backend->alloc (p.ctx, DT_DEVICE_PROBE_BYTES)))
-        r = dt_err_set (reterr, -DT_EDEVICE, "no memory for %u bytes", DT_DEVICE_PROBE_BYTES);
-    else if (!(host = dt_calloc (DT_DEVICE_PROBE_BYTES, 1)))
-        r = dt_err_nomem (reterr);
-    else if ((r = try_memory (&p, device, host, reterr)) == 0)
+    if ((r = dt_plugin_buffer (p.backend, p.ctx, DT_DEVICE_PROBE_BYTES, &device, reterr)) == 0)
+        r = (host = dt_calloc (DT_DEVICE_PROBE_BYTES, 1)) ? 0 : dt_err_nomem (reterr);
+    if (r == 0 && (r = try_memory (&p, device, host, reterr)) == 0)
         r = dt_device_state (&p, 1, ret, reterr);
     if (device)
         p.backend->free (p.ctx, device);
@@ -87,9 +85,9 @@ int dt_device_state (const struct dt_plugin *p, int now, Detent__WorkerState *re
     ret->clock_mhz = s.clock_mhz;
     ret->has_memory_mhz = s.memory_mhz != 0;
     ret->memory_mhz = s.memory_mhz;
-    ret->has_reasons = s.clock_mhz != 0; /* a mask of 0 says something too */
+    ret->has_reasons = !!(s.known & DT_BACKEND_KNOWS_REASONS); /* a mask of 0 says something too */
     ret->reasons = s.reasons;
-    ret->has_others = 1;
+    ret->has_others = !!(s.known & DT_BACKEND_KNOWS_OTHERS);
     ret->others = s.others;
     return 0;
 }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "profiler/backend.h"
 
 void dt_lane_init (struct dt_lane *l, const struct dt_backend *b, struct dt_backend_ctx *ctx)
 {
@@ -44,9 +45,9 @@ static int make (struct dt_lane *l, struct dt_lane_buffer *buffer, size_t bytes,
     if (!buffer->data || buffer->bytes < bytes) {
         if (buffer->data)
             l->b->free (l->ctx, buffer->data);
-        buffer->bytes = 0;
-        if (!(buffer->data = l->b->alloc (l->ctx, bytes)))
-            return dt_err_set (reterr, -DT_EDEVICE, "no memory for a buffer of %zu bytes", bytes);
+        *buffer = (struct dt_lane_buffer){ .data = NULL };
+        if ((r = dt_plugin_buffer (l->b, l->ctx, bytes, &buffer->data, reterr)) < 0)
+            return r;
         buffer->bytes = bytes;
     }
     r = l->b->set (l->ctx, buffer->data, poison, bytes, &err);

@@ -198,9 +198,8 @@ static int get_operands (struct worker *w, const struct dt_plugin_call *c,
             return 0;
         }
     o = make_room (w, plan->operand_bytes);
-    if (!(o->data = b->alloc (w->plugin.ctx, plan->operand_bytes)))
-        return dt_err_set (reterr, -DT_EDEVICE, "no memory for %zu bytes of operands",
-                           plan->operand_bytes);
+    if ((r = dt_plugin_buffer (b, w->plugin.ctx, plan->operand_bytes, &o->data, reterr)) < 0)
+        return r;
     o->bytes = plan->operand_bytes;
     w->held_bytes += o->bytes;
     if ((r = b->fill (w->plugin.ctx, &c->call, 0, o->data, &err)) < 0) {
@@ -217,13 +216,15 @@ static int make_buffer (struct worker *w, void **buffer, size_t *have, size_t wa
                         struct dt_err *reterr)
 {
     const struct dt_backend *b = w->plugin.backend;
+    int r;
 
     if (*have >= want)
         return 0;
     b->free (w->plugin.ctx, *buffer);
+    *buffer = NULL;
     *have = 0;
-    if (!(*buffer = b->alloc (w->plugin.ctx, want)))
-        return dt_err_set (reterr, -DT_EDEVICE, "no memory for a buffer of %zu bytes", want);
+    if ((r = dt_plugin_buffer (b, w->plugin.ctx, want, buffer, reterr)) < 0)
+        return r;
     *have = want;
     return 0;
 }

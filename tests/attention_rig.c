@@ -18,6 +18,16 @@ static void *need (void *p)
     return p;
 }
 
+static void *need_buffer (const struct dt_backend *b, struct dt_backend_ctx *ctx, size_t bytes)
+{
+    struct dt_backend_error err = { "" };
+    void *p = NULL;
+
+    if (b->alloc (ctx, bytes, &p, &err) < 0)
+        die ("alloc", err.text);
+    return p;
+}
+
 void rig_open (struct rig *rig, const char *name)
 {
     const char *top = getenv ("top_builddir");
@@ -92,9 +102,9 @@ void rig_job_init (struct rig_job *job, struct rig *rig, const struct rig_call *
     rig_call_init (job, rig, c);
     if (b->plan (job->ctx, &job->call, &job->plan, &err) < 0)
         die ("plan", err.text);
-    job->operands = need (b->alloc (job->ctx, job->plan.operand_bytes));
-    job->output = need (b->alloc (job->ctx, job->plan.output_bytes));
-    job->workspace = need (b->alloc (job->ctx, job->plan.workspace_bytes));
+    job->operands = need_buffer (b, job->ctx, job->plan.operand_bytes);
+    job->output = need_buffer (b, job->ctx, job->plan.output_bytes);
+    job->workspace = need_buffer (b, job->ctx, job->plan.workspace_bytes);
     job->row = need (calloc (c->n + 1, sizeof *job->row));
     memset (job->operands, 0xff, job->plan.operand_bytes);
     if (b->fill (job->ctx, &job->call, c->scatter, job->operands, &err) < 0)

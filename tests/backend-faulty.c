@@ -103,6 +103,7 @@ static void take_state (const char *text, struct dt_backend_state *ret)
     if (text)
         sscanf (text, "%" SCNu32 " %" SCNu32 " %" SCNu64 " %" SCNu32, &ret->clock_mhz,
                 &ret->memory_mhz, &ret->reasons, &ret->others);
+    ret->known = DT_BACKEND_KNOWS_OTHERS | (ret->clock_mhz ? DT_BACKEND_KNOWS_REASONS : 0);
 }
 #endif
 
@@ -316,10 +317,18 @@ static int plan (struct dt_backend_ctx *ctx, const struct dt_backend_call *call,
     return 0;
 }
 
-static void *alloc_bytes (struct dt_backend_ctx *ctx, size_t n)
+static int alloc_bytes (struct dt_backend_ctx *ctx, size_t n, void **ret,
+                        struct dt_backend_error *err)
 {
+    void *p = malloc (n ? n : 1);
+
     (void)ctx;
-    return malloc (n ? n : 1);
+    if (!p) {
+        snprintf (err->text, sizeof err->text, "no memory for %zu bytes", n);
+        return -ENOMEM;
+    }
+    *ret = p;
+    return 0;
 }
 
 static void free_bytes (struct dt_backend_ctx *ctx, void *p)

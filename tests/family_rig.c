@@ -19,6 +19,16 @@ static void *need (void *p)
     return p;
 }
 
+static void *need_buffer (const struct dt_backend *b, struct dt_backend_ctx *ctx, size_t bytes)
+{
+    struct dt_backend_error err = { "" };
+    void *p = NULL;
+
+    if (b->alloc (ctx, bytes, &p, &err) < 0)
+        die ("alloc", err.text);
+    return p;
+}
+
 void fam_open (struct fam *f, const char *plugin, const char *family)
 {
     const char *top = getenv ("top_builddir");
@@ -83,9 +93,9 @@ void fam_job_init (struct fam_job *job, struct fam *f, const struct fam_call *c)
     fam_call_init (job, f, c);
     if (fam_plan (job, &err) < 0)
         die ("plan", err.text);
-    job->operands = need (b->alloc (job->ctx, job->plan.operand_bytes));
-    job->output = need (b->alloc (job->ctx, job->plan.output_bytes));
-    job->workspace = need (b->alloc (job->ctx, job->plan.workspace_bytes));
+    job->operands = need_buffer (b, job->ctx, job->plan.operand_bytes);
+    job->output = need_buffer (b, job->ctx, job->plan.output_bytes);
+    job->workspace = need_buffer (b, job->ctx, job->plan.workspace_bytes);
     job->row = need (calloc (c->n + 1, sizeof *job->row));
     memset (job->operands, 0xff, job->plan.operand_bytes);
     if (b->fill (job->ctx, &job->call, c->scatter, job->operands, &err) < 0)

@@ -1,6 +1,7 @@
 /* verify/runner.c - one batch on a backend. */
 #include "verify/runner.h"
 
+#include <errno.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -28,13 +29,15 @@ static int grow (struct dt_runner *r, struct dt_runner_buffer *buffer, size_t wa
                  struct dt_err *reterr)
 {
     const struct dt_backend *b = r->o->backend;
+    struct dt_backend_error err = { "" };
+    int code;
 
     if (buffer->bytes >= want)
         return 0;
     b->free (r->o->ctx, buffer->data);
-    buffer->bytes = 0;
-    if (!(buffer->data = b->alloc (r->o->ctx, want)))
-        return dt_err_set (reterr, -DT_EDEVICE, "no memory for a buffer of %zu bytes", want);
+    *buffer = (struct dt_runner_buffer){ .data = NULL };
+    if ((code = b->alloc (r->o->ctx, want, &buffer->data, &err)) < 0)
+        return dt_err_set (reterr, code == -ENOMEM ? -DT_EDEVICE : code, "%s", err.text);
     buffer->bytes = want;
     return 0;
 }

@@ -174,10 +174,11 @@ static void make_selector (struct engine *e)
 
 static void *buffer (const struct engine *e, size_t bytes)
 {
-    void *p = bytes ? e->backend->alloc (e->ctx, bytes) : NULL;
+    struct dt_backend_error err = { "" };
+    void *p = NULL;
 
-    if (bytes && !p)
-        stop ("no memory for a buffer of %zu bytes", bytes);
+    if (bytes && e->backend->alloc (e->ctx, bytes, &p, &err) < 0)
+        stop ("%s", err.text);
     return p;
 }
 

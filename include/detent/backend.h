@@ -31,7 +31,7 @@ extern "C" {
 
 /* Raised when a structure below changes its layout or a function its meaning.
  * A loader refuses a backend of another number. */
-#define DT_BACKEND_ABI 7u
+#define DT_BACKEND_ABI 8u
 
 /* Codes beside -errno.  The numbers are also those of base/err.h. */
 #define DT_BACKEND_EUNSUPPORTED 1010 /* legal in form, but no kernel for it    */
@@ -166,11 +166,16 @@ enum dt_backend_others {
     DT_BACKEND_OTHERS_TAKEN    /* never                                             */
 };
 
-/* What the device was like.  A number of 0 is not reported. */
+/* What of a state is known: 0 is else no number. */
+#define DT_BACKEND_KNOWS_REASONS 1u
+#define DT_BACKEND_KNOWS_OTHERS  2u
+
+/* What the device was like.  A clock of 0 is not reported. */
 struct dt_backend_state {
     uint32_t clock_mhz, memory_mhz; /* of what computes, and of its memory          */
     uint64_t reasons;               /* why the clock is what it is: the driver's bits */
     uint32_t others;                /* processes beside this one that work on it    */
+    uint32_t known;                 /* DT_BACKEND_KNOWS_...                         */
 };
 
 /* One rank's word to the others of a group: called on every rank at once with equal
@@ -218,10 +223,12 @@ struct dt_backend {
     int (*plan) (struct dt_backend_ctx *ctx, const struct dt_backend_call *call,
                  struct dt_backend_plan *ret, struct dt_backend_error *err);
 
-    /* Memory that `run` can reach (device memory on a GPU), aligned to 256
-     * bytes, contents undefined.  NULL if there is none left.  Every buffer is
-     * the caller's: the backend keeps none between calls. */
-    void *(*alloc) (struct dt_backend_ctx *ctx, size_t bytes);
+    /* Memory that `run` can reach (device memory on a GPU), aligned to 256 bytes,
+     * contents undefined; the caller's until `free`, which takes NULL.  What a call needs
+     * beside operands, output and workspace the context holds from `open` or `join` on.
+     *   -ENOMEM  there is none left      -DT_BACKEND_EDEVICE, -DT_BACKEND_ELOST */
+    int (*alloc) (struct dt_backend_ctx *ctx, size_t bytes, void **ret,
+                  struct dt_backend_error *err);
     void (*free) (struct dt_backend_ctx *ctx, void *buffer);
     /* Set `bytes` bytes of a buffer to `byte`: what nobody wrote must not show. */
     int (*set) (struct dt_backend_ctx *ctx, void *buffer, int byte, size_t bytes,

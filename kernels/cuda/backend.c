@@ -9,6 +9,7 @@
 
 #include "kernels/cuda/build.h" /* made: CUDA_BUILD */
 #include "kernels/cuda/clock.h"
+#include "kernels/cuda/memory.h"
 #include "kernels/cuda/nvml.h"
 #include "kernels/cuda/plant.h"
 #include "kernels/cuda/sweep.h"
@@ -180,11 +181,11 @@ static int join (struct dt_backend_ctx *ctx, const struct dt_backend_join *j,
 
     if (ctx->joined)
         return cuda_fail (err, -EINVAL, "cuda: this context has joined a group");
-    if ((r = cuda_check (ctx, cudaSetDevice (ctx->device), "cuda: device", err)) < 0)
+    if ((r = cuda_use (ctx, err)) < 0)
         return r;
     for (i = 0; i < ARRAY_SIZE (entries); i++)
         if (entries[i]->join && (r = entries[i]->join (ctx, i, j, err)) < 0)
-            return r;
+            return cuda_cause (ctx, r, err);
     ctx->joined = 1;
     return 0;
 }
@@ -198,7 +199,9 @@ static const struct dt_backend_identity *identity (const struct dt_backend_ctx *
 static int slot_of (struct dt_backend_ctx *ctx, const struct dt_backend_call *call,
                     size_t *ret, struct dt_backend_error *err)
 {
+    struct dt_backend_error why = { "" };
     size_t i;
+    int r;
 
     for (i = 0; i < ARRAY_SIZE (entries); i++)
         if (call && call->family == &families[i])
@@ -211,11 +214,10 @@ static int slot_of (struct dt_backend_ctx *ctx, const struct dt_backend_call *ca
     if (call->data >= DT_BACKEND_DATA_KINDS)
         return cuda_fail (err, -EINVAL, "%s: there is no kind %u of data", families[i].name,
                           call->data);
-    if (ctx->dead[0])
-        return cuda_refuse (call, err, -DT_BACKEND_ELOST, "device %d gives no more answers since"
-                            " %s; a new process may", ctx->device, ctx->dead);
+    if ((r = cuda_use (ctx, &why)) < 0)
+        return cuda_refuse (call, err, r, "%s", why.text);
     *ret = i;
-    return cuda_check (ctx, cudaSetDevice (ctx->device), "cuda: device", err);
+    return 0;
 }
 
 static int plan (struct dt_backend_ctx *ctx, const struct dt_backend_call *call,
@@ -224,18 +226,27 @@ static int plan (struct dt_backend_ctx *ctx, const struct dt_backend_call *call,
     size_t slot;
     int r = slot_of (ctx, call, &slot, err);
 
-    return r < 0 ? r : entries[slot]->plan (ctx, slot, call, ret, err);
+    if (r == 0 && (r = entries[slot]->plan (ctx, slot, call, ret, err)) < 0)
+        r = cuda_cause (ctx, r, err);
+    return r;
 }
 
 static int fill (struct dt_backend_ctx *ctx, const struct dt_backend_call *call,
                  uint64_t scatter, void *operands, struct dt_backend_error *err)
 {
+    struct dt_backend_error why = { "" };
     size_t slot;
     int r = slot_of (ctx, call, &slot, err);
 
-    if (r < 0 || (r = entries[slot]->fill (ctx, slot, call, scatter, operands, err)) < 0)
+    if (r < 0)
         return r;
-    return cuda_check (ctx, cudaStreamSynchronize (ctx->stream), "cuda: fill", err);
+    if ((r = entries[slot]->fill (ctx, slot, call, scatter, operands, &why)) == 0
+        && (r = cuda_check (ctx, cudaStreamSynchronize (ctx->stream), "fill", &why)) == 0)
+        return 0;
+    r = cuda_cause (ctx, r, &why);
+    if (r == -EINVAL || r == -DT_BACKEND_EUNSUPPORTED)
+        return cuda_fail (err, r, "%s", why.text); /* which names the call */
+    return cuda_refuse (call, err, r, "%s", why.text);
 }
 
 static int run (struct dt_backend_ctx *ctx, const struct dt_backend_call *call,
@@ -249,7 +260,8 @@ static int run (struct dt_backend_ctx *ctx, const struct dt_backend_call *call,
     if (r < 0)
         return r;
     it.family = entries[it.slot];
-    return ctx->timed ? cuda_run_timed (ctx, &it, err) : cuda_run_plain (ctx, &it, err);
+    r = ctx->timed ? cuda_run_timed (ctx, &it, err) : cuda_run_plain (ctx, &it, err);
+    return r < 0 ? cuda_cause (ctx, r, err) : 0;
 }
 
 static int rows (struct dt_backend_ctx *ctx, const struct dt_backend_call *call,
@@ -259,40 +271,6 @@ static int rows (struct dt_backend_ctx *ctx, const struct dt_backend_call *call,
     int r = slot_of (ctx, call, &slot, err);
 
     return r < 0 ? r : entries[slot]->rows (ctx, slot, call, ret, err);
-}
-
-static void *alloc_buffer (struct dt_backend_ctx *ctx, size_t bytes)
-{
-    void *p = NULL;
-
-    if (cudaSetDevice (ctx->device) == cudaSuccess
-        && cudaMalloc (&p, bytes ? bytes : 1) == cudaSuccess)
-        return p;
-    cudaGetLastError (); /* NULL says it; the next call must not report it again */
-    return NULL;
-}
-
-static void free_buffer (struct dt_backend_ctx *ctx, void *buffer)
-{
-    if (!buffer)
-        return;
-    cudaSetDevice (ctx->device);
-    cudaFree (buffer);
-}
-
-static int set_buffer (struct dt_backend_ctx *ctx, void *buffer, int byte, size_t bytes,
-                       struct dt_backend_error *err)
-{
-    int r;
-
-    if (bytes == 0)
-        return 0;
-    if (!buffer)
-        return cuda_fail (err, -EINVAL, "cuda: set %zu bytes of no buffer", bytes);
-    if ((r = cuda_check (ctx, cudaMemsetAsync (buffer, byte, bytes, ctx->stream), "cuda: set",
-                         err)) < 0)
-        return r;
-    return cuda_check (ctx, cudaStreamSynchronize (ctx->stream), "cuda: set", err);
 }
 
 static uint64_t elapsed_ns (const struct dt_backend_ctx *ctx)
@@ -326,30 +304,14 @@ static int device_name (uint32_t device, char *text, size_t size, struct dt_back
     return 0;
 }
 
-static int read_buffer (struct dt_backend_ctx *ctx, const void *output, size_t offset,
-                        size_t bytes, void *ret, struct dt_backend_error *err)
-{
-    int r;
-
-    if (bytes == 0)
-        return 0;
-    if (!output || !ret)
-        return cuda_fail (err, -EINVAL, "cuda: read of %zu bytes at %zu without a buffer", bytes,
-                          offset);
-    if ((r = cuda_check (ctx, cudaMemcpyAsync (ret, (const char *)output + offset, bytes,
-                         cudaMemcpyDeviceToHost, ctx->stream), "cuda: read", err)) < 0)
-        return r;
-    return cuda_check (ctx, cudaStreamSynchronize (ctx->stream), "cuda: read", err);
-}
-
 static struct dt_backend backend = {
     .abi = DT_BACKEND_ABI,
     .families = families, .n_families = ARRAY_SIZE (families),
     .open = open_ctx, .close = close_ctx, .join = join, .identity = identity,
-    .plan = plan, .alloc = alloc_buffer, .free = free_buffer, .set = set_buffer,
+    .plan = plan, .alloc = cuda_alloc, .free = cuda_release, .set = cuda_set,
     .fill = fill, .run = run, .elapsed_ns = elapsed_ns,
     .clock = "CUPTI", .caches = "cold for gemm, warm for allreduce",
-    .state = state, .device_name = device_name, .read = read_buffer, .rows = rows,
+    .state = state, .device_name = device_name, .read = cuda_read, .rows = rows,
 };
 
 /* The interface wants the families side by side; each is defined beside its

@@ -97,6 +97,11 @@ int cuda_is_fatal (cudaError_t e);
 int cuda_check (struct dt_backend_ctx *ctx, cudaError_t e, const char *what,
                 struct dt_backend_error *err);
 
+/* Behind a failure that may name no CUDA error, since a library met it: 'code' and its text
+ * in 'err', or, if an error ended the device's context, -DT_BACKEND_ELOST with that error's
+ * name before the text.  Not while the stream is captured. */
+int cuda_cause (struct dt_backend_ctx *ctx, int code, struct dt_backend_error *err);
+
 /* Watch the device through NVML, if it is there; before the context uses it, and once it does.
  *   -EBUSY             another process computes on it, which ctx->alone refuses
  *   -DT_BACKEND_ELOST  it is lost */

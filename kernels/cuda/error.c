@@ -95,6 +95,20 @@ int cuda_check (struct dt_backend_ctx *ctx, cudaError_t e, const char *what,
                       cudaGetErrorString (e));
 }
 
+int cuda_cause (struct dt_backend_ctx *ctx, int code, struct dt_backend_error *err)
+{
+    struct dt_backend_error lost = { "" }, was = { "" };
+
+    /* An error that ended the context is every later call's. */
+    if (code != -DT_BACKEND_EDEVICE
+        || cuda_check (ctx, cudaStreamQuery (ctx->stream), "cuda: context", &lost)
+               != -DT_BACKEND_ELOST)
+        return code;
+    if (err)
+        was = *err;
+    return cuda_fail (err, -DT_BACKEND_ELOST, "%s, behind: %s", lost.text, was.text);
+}
+
 static int check_value (const struct dt_backend_call *call, size_t p, size_t request,
                         struct dt_backend_error *err)
 {

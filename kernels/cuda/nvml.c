@@ -134,8 +134,10 @@ int cuda_nvml_read (struct cuda_nvml *n, struct cuda_nvml_state *ret,
         && (e = n->clock (n->device, NVML_CLOCK_MEM, &mhz)) == NVML_SUCCESS)
         s.memory_mhz = mhz;
     if (e != NVML_GPU_IS_LOST
-        && (e = n->reasons (n->device, &reasons)) == NVML_SUCCESS)
+        && (e = n->reasons (n->device, &reasons)) == NVML_SUCCESS) {
         s.reasons = reasons;
+        s.known |= DT_BACKEND_KNOWS_REASONS;
+    }
     e = cuda_plant_state (e, &s);
     if (e != NVML_GPU_IS_LOST)
         e = n->processes (n->device, &count, process);
@@ -149,6 +151,7 @@ int cuda_nvml_read (struct cuda_nvml *n, struct cuda_nvml_state *ret,
             }
         if (e == NVML_INSUFFICIENT_SIZE)
             s.others = count;
+        s.known |= DT_BACKEND_KNOWS_OTHERS;
     }
     *ret = s;
     return 0;

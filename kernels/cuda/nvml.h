@@ -7,7 +7,8 @@
 
 struct cuda_nvml_state {
     uint32_t sm_mhz, memory_mhz; /* 0: not reported */
-    uint64_t reasons;   /* clock event reasons, NVML's mask; 0 also if not reported */
+    uint32_t known;     /* DT_BACKEND_KNOWS_...: what is not is 0 below */
+    uint64_t reasons;   /* clock event reasons, NVML's mask */
     uint32_t others;    /* processes that compute on the device, but for this one, its
                          * parent, and children of either: a daemon's workers take turns,
                          * and ranks of a group work together */

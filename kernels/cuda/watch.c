@@ -21,6 +21,7 @@ int cuda_state (struct dt_backend_ctx *ctx, struct dt_backend_error *err)
                           " during the measurement; times are not kept", s.other_pid,
                           ctx->device);
     ctx->seen = (struct dt_backend_state){ .clock_mhz = s.sm_mhz, .memory_mhz = s.memory_mhz,
+                                           .known = s.known,
                                            .reasons = s.reasons,
                                            .others = s.others > ctx->own ? s.others - ctx->own
                                                                          : 0 };

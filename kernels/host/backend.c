@@ -256,12 +256,16 @@ static int rows (struct dt_backend_ctx *ctx, const struct dt_backend_call *call,
     return 0;
 }
 
-static void *alloc_buffer (struct dt_backend_ctx *ctx, size_t bytes)
+static int alloc_buffer (struct dt_backend_ctx *ctx, size_t bytes, void **ret,
+                         struct dt_backend_error *err)
 {
     void *p;
 
     (void)ctx;
-    return posix_memalign (&p, HOST_ALIGN, bytes ? bytes : 1) == 0 ? p : NULL;
+    if (posix_memalign (&p, HOST_ALIGN, bytes ? bytes : 1) != 0)
+        return host_fail (err, -ENOMEM, "host: no memory for %zu bytes", bytes);
+    *ret = p;
+    return 0;
 }
 
 static void free_buffer (struct dt_backend_ctx *ctx, void *buffer)

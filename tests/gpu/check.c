@@ -360,6 +360,7 @@ static void check_errors (void)
     struct dt_backend_error err = { "" };
     struct dt_backend_plan plan;
     struct gpu_job job;
+    void *buffer;
 
     gpu_job_init (&job, &rig, 2560, 8192, 1, &tokens, 1);
     gpu_job_set (&job, "splits", 16);
@@ -371,7 +372,9 @@ static void check_errors (void)
     verdict (rig.b->plan (rig.ctx, &job.call, &plan, &err) == -DT_BACKEND_EUNSUPPORTED
              && strstr (err.text, "gemm: ") && strstr (err.text, "config=0"), "errors: %s", err.text);
     printf ("errors: %s\n", err.text);
-    verdict (rig.b->alloc (rig.ctx, (size_t)1 << 50) == NULL, "errors: 1 PiB was allocated");
+    verdict (rig.b->alloc (rig.ctx, (size_t)1 << 50, &buffer, &err) == -ENOMEM
+             && strstr (err.text, "cudaErrorMemoryAllocation (2)"), "errors: 1 PiB: %s", err.text);
+    printf ("errors: %s\n", err.text);
     gpu_job_set (&job, "splits", 1);
     fill (&job);
     run (&job); /* the failed allocation's error is gone */

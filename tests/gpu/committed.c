@@ -218,10 +218,9 @@ static void begin (struct rank *k, int64_t most)
     select_way (k, COMMITTED);
     if (k->backend->plan (k->ctx, &k->call, &plan, &err) < 0)
         die ("plan", err.text);
-    k->operands = k->backend->alloc (k->ctx, plan.operand_bytes);
-    k->output = k->backend->alloc (k->ctx, plan.output_bytes);
-    if (!k->operands || !k->output)
-        die ("memory", "none left on the device");
+    if (k->backend->alloc (k->ctx, plan.operand_bytes, &k->operands, &err) < 0
+        || k->backend->alloc (k->ctx, plan.output_bytes, &k->output, &err) < 0)
+        die ("memory", err.text);
 }
 
 static int serve (int rank, int fd, char **argv)

@@ -155,12 +155,10 @@ static void job_fill (struct job *j, uint32_t data)
         }
     j->param[AR_ALGORITHM].one = algorithm;
     j->call.data = data;
-    j->operands = backend->alloc (j->ctx, j->plan.operand_bytes);
-    j->output = backend->alloc (j->ctx, j->plan.output_bytes);
-    j->workspace = backend->alloc (j->ctx, workspace);
-    if (!j->operands || !j->output || !j->workspace)
-        die ("fill", "no memory on the device");
-    if (backend->fill (j->ctx, &j->call, 0, j->operands, &err) < 0)
+    if (backend->alloc (j->ctx, j->plan.operand_bytes, &j->operands, &err) < 0
+        || backend->alloc (j->ctx, j->plan.output_bytes, &j->output, &err) < 0
+        || backend->alloc (j->ctx, workspace, &j->workspace, &err) < 0
+        || backend->fill (j->ctx, &j->call, 0, j->operands, &err) < 0)
         die ("fill", err.text);
 }
 

@@ -107,13 +107,14 @@ void gpu_job_init (struct gpu_job *job, const struct gpu_rig *rig, int64_t n, in
 }
 
 /* Make '*buffer' hold 'bytes'. */
-static void grow (const struct gpu_rig *rig, void **buffer, size_t have, size_t bytes)
+static int grow (const struct gpu_rig *rig, void **buffer, size_t have, size_t bytes,
+                 struct dt_backend_error *err)
 {
     if (*buffer && have >= bytes)
-        return;
+        return 0;
     rig->b->free (rig->ctx, *buffer);
-    if (!(*buffer = rig->b->alloc (rig->ctx, bytes)))
-        gpu_die ("gemm", "no memory on the device");
+    *buffer = NULL;
+    return rig->b->alloc (rig->ctx, bytes, buffer, err);
 }
 
 static int make_buffers (struct gpu_job *job, const struct gpu_rig *rig,
@@ -122,11 +123,12 @@ static int make_buffers (struct gpu_job *job, const struct gpu_rig *rig,
     struct dt_backend_plan plan;
     int r;
 
-    if ((r = rig->b->plan (rig->ctx, &job->call, &plan, err)) < 0)
+    if ((r = rig->b->plan (rig->ctx, &job->call, &plan, err)) < 0
+        || (r = grow (rig, &job->operands, job->plan.operand_bytes, plan.operand_bytes, err)) < 0
+        || (r = grow (rig, &job->output, job->plan.output_bytes, plan.output_bytes, err)) < 0
+        || (r = grow (rig, &job->workspace, job->plan.workspace_bytes, plan.workspace_bytes,
+                      err)) < 0)
         return r;
-    grow (rig, &job->operands, job->plan.operand_bytes, plan.operand_bytes);
-    grow (rig, &job->output, job->plan.output_bytes, plan.output_bytes);
-    grow (rig, &job->workspace, job->plan.workspace_bytes, plan.workspace_bytes);
     job->plan = plan;
     return 0;
 }

@@ -93,19 +93,19 @@ static int fill (struct dt_backend_ctx *ctx, size_t slot, const struct dt_backen
         return r;
     bytes = (s.n_requests + 1) * sizeof *start;
     if (!(start = malloc (bytes)))
-        return cuda_fail (err, -ENOMEM, "allreduce: out of memory");
+        return cuda_fail (err, -ENOMEM, "out of memory");
     for (start[0] = 0, i = 0; i < s.n_requests; i++)
         start[i + 1] = start[i] + call->request[i * AR_N_FIELDS + AR_BYTES] / (s.bf16 ? 2 : 4);
     /* Synchronous: 'start' goes at once. */
     r = cuda_check (ctx, cudaMemcpy (base + s.start, start, bytes, cudaMemcpyHostToDevice),
-                    "allreduce: rows", err);
+                    "rows", err);
     free (start);
     if (r == 0 && s.n_requests)
         r = cuda_check (ctx, cudaMemcpy (base + s.seed, call->seed, s.n_requests * sizeof *call->seed,
-                        cudaMemcpyHostToDevice), "allreduce: seeds", err);
+                        cudaMemcpyHostToDevice), "seeds", err);
     if (r == 0)
         r = cuda_check (ctx, ar_fill_launch (ctx->stream, &s, call->data, call->exchange, operands),
-                        "allreduce: fill", err);
+                        "fill", err);
     return r;
 }
 

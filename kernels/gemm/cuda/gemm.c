@@ -245,17 +245,17 @@ static int write_head (struct dt_backend_ctx *ctx, const struct gemm_shape *s,
     int r;
 
     if (!start)
-        return cuda_fail (err, -ENOMEM, "gemm: out of memory");
+        return cuda_fail (err, -ENOMEM, "out of memory");
     for (start[0] = 0, i = 0; i < s->n_requests; i++)
         start[i + 1] = start[i] + call->request[i * GEMM_N_FIELDS + GEMM_TOKENS];
     /* Synchronous: 'start' goes at once. */
     r = cuda_check (ctx, cudaMemcpy (operands + s->start, start, bytes, cudaMemcpyHostToDevice),
-                    "gemm: rows", err);
+                    "rows", err);
     free (start);
     if (r == 0 && s->n_requests)
         r = cuda_check (ctx, cudaMemcpy (operands + s->seed, call->seed,
                         s->n_requests * sizeof (uint64_t), cudaMemcpyHostToDevice),
-                        "gemm: seeds", err);
+                        "seeds", err);
     return r;
 }
 
@@ -273,7 +273,7 @@ static int fill (struct dt_backend_ctx *ctx, size_t slot, const struct dt_backen
     gemm_terms_init (&terms, &s, call->data, call->exchange);
     if ((r = write_head (ctx, &s, call, operands, err)) < 0)
         return r;
-    return cuda_check (ctx, gemm_fill_launch (ctx->stream, &s, &terms, operands), "gemm: fill", err);
+    return cuda_check (ctx, gemm_fill_launch (ctx->stream, &s, &terms, operands), "fill", err);
 }
 
 static int launch (struct dt_backend_ctx *ctx, size_t slot, const struct dt_backend_call *call,

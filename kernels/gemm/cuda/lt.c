@@ -77,11 +77,16 @@ static const struct cuda_symbol symbols[] = {
     { "cublasLtMatmul", offsetof (struct gemm_lt, matmul) },
 };
 
+/* 'code' is what it means if the library refuses what it is asked for; whatever else it says
+ * may have its cause in the device. */
 static int check (const struct gemm_lt *lt, cublasStatus_t status, int code, const char *what,
                   struct dt_backend_error *err)
 {
     if (status == CUBLAS_STATUS_SUCCESS)
         return 0;
+    if (status != CUBLAS_STATUS_NOT_SUPPORTED && status != CUBLAS_STATUS_INVALID_VALUE
+        && status != CUBLAS_STATUS_ARCH_MISMATCH)
+        code = -DT_BACKEND_EDEVICE;
     return cuda_fail (err, code, "cublasLt %s: %s (%d)", what, lt->status_name (status),
                       (int)status);
 }

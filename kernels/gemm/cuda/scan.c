@@ -83,8 +83,9 @@ static int ok (struct scan *s, cudaError_t e, const char *what)
 
 static int run (struct scan *s, void *y)
 {
-    return gemm_lt_launch (&s->call, s->lt, s->ctx->stream, s->operands + s->shape.x,
-                           s->operands + s->shape.w, y, s->workspace, &s->err);
+    return cuda_cause (s->ctx, gemm_lt_launch (&s->call, s->lt, s->ctx->stream,
+                                               s->operands + s->shape.x, s->operands + s->shape.w,
+                                               y, s->workspace, &s->err), &s->err);
 }
 
 /* The next run finds nothing in the cache. */
@@ -122,14 +123,14 @@ static int screen (void *arg, const struct gemm_config *config)
     if ((r = ok (s, cudaMemsetAsync (s->got, 0xff, s->shape.output_bytes, s->ctx->stream), "set"))
         < 0)
         return r;
-    if (s->shape.tokens < LONG_TOKENS && run (s, s->got) < 0)
-        return s->ctx->dead[0] ? -DT_BACKEND_EDEVICE : 0; /* refused after all */
+    if (s->shape.tokens < LONG_TOKENS && (r = run (s, s->got)) < 0)
+        return r == -DT_BACKEND_ELOST ? r : 0; /* refused after all */
     if ((r = sweep (s)) < 0
         || (r = ok (s, cuda_delay_launch (s->ctx->stream, DELAY_NS), "delay")) < 0
         || (r = ok (s, cudaEventRecord (s->ctx->begin, s->ctx->stream), "event")) < 0)
         return r;
-    if (run (s, s->got) < 0)
-        return s->ctx->dead[0] ? -DT_BACKEND_EDEVICE : 0;
+    if ((r = run (s, s->got)) < 0)
+        return r == -DT_BACKEND_ELOST ? r : 0;
     if ((r = ok (s, cudaEventRecord (s->ctx->end, s->ctx->stream), "event")) < 0
         || (r = ok (s, gemm_compare_launch (s->ctx->stream, s->want, s->got,
                                             s->shape.output_bytes, s->shape.output_bf16,
