@@ -187,11 +187,16 @@ static int progress (void *ctx, double fraction, const char *what)
     return atomic_load (&j->cancel);
 }
 
+/* Whoever came to the device is not disturbed by more than one batch. */
 static int ask (void *ctx, const Detent__WorkerRequest *rq, const char *doing,
                 Detent__WorkerReply **ret, struct dt_err *reterr)
 {
     struct certifying *t = ctx;
+    int r;
 
+    if (rq->body_case == DETENT__WORKER_REQUEST__BODY_BATCH
+        && (r = dt_measure_look (&t->measure, reterr)) < 0)
+        return r;
     return dt_measure_ask (&t->measure, rq, doing, ret, reterr);
 }
 

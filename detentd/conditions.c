@@ -30,9 +30,14 @@ int dt_conditions_add (struct dt_conditions *c, const Detent__WorkerState *s,
         return r;
     c->any_reasons |= s->has_reasons;
     c->reasons |= s->has_reasons ? s->reasons : 0;
-    if (s->has_others && s->others > c->others)
-        c->others = s->others;
+    dt_conditions_others (c, s->has_others ? (int64_t)s->others : -1);
     return 0;
+}
+
+void dt_conditions_others (struct dt_conditions *c, int64_t others)
+{
+    if (others > c->others)
+        c->others = (uint32_t)others;
 }
 
 static int ascending (const void *a, const void *b)

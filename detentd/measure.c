@@ -26,9 +26,12 @@ static int cancelled (struct dt_measure *m, struct dt_err *reterr)
                                                                        : "cancelled");
 }
 
-/* A device that is lost is so for the jobs that follow, too. */
-static int note_lost (struct dt_measure *m, int r, const struct dt_err *why)
+/* What came over the device: what is pending may be of that time.  A device that is lost
+ * is so for the jobs that follow, too. */
+static int note_bad (struct dt_measure *m, int r, const struct dt_err *why)
 {
+    if (r == -EBUSY || r == -DT_EUNTRUSTED || r == -DT_ELOST)
+        m->n_pending = 0;
     if (r == -DT_ELOST)
         dt_holds_put (m->job->d, m->job->backend, m->job->devices, why->text);
     return r;
@@ -42,10 +45,8 @@ static int call (struct dt_measure *m, const Detent__WorkerRequest *rq, const ch
 
     if (atomic_load (&m->job->cancel))
         return cancelled (m, reterr);
-    r = dt_worker_call (m->worker, rq, doing, ret, reterr);
-    if (r < 0 && atomic_load (&m->job->cancel))
-        r = cancelled (m, reterr);
-    return note_lost (m, r, reterr);
+    r = note_bad (m, dt_worker_call (m->worker, rq, doing, ret, reterr), reterr);
+    return r < 0 && atomic_load (&m->job->cancel) ? cancelled (m, reterr) : r;
 }
 
 int dt_measure_ask (void *ctx, const Detent__WorkerRequest *rq, const char *doing,
@@ -109,7 +110,7 @@ static int take_devices (struct dt_measure *m, const char *backend, struct dt_er
     j->devices = m->ranks > 1 ? m->ranks : 1;
     r = dt_holds_check (j->d->holds, backend, j->devices, reterr);
     if (r == 0)
-        r = note_lost (m, dt_lease_take (&m->lease, j->d->options, m->plugin, j->devices, reterr),
+        r = note_bad (m, dt_lease_take (&m->lease, j->d->options, m->plugin, j->devices, reterr),
                        reterr);
     j->waits = r == -EAGAIN;
     return r;
@@ -124,6 +125,7 @@ int dt_measure_open (struct dt_measure *m, struct dt_job *job, const char *backe
     m->units = units;
     m->ranks = ranks;
     m->flushed_ns = dt_time_mono_ns ();
+    m->others = -1;
     if (!dt_wire_name_ok (backend))
         return dt_err_set (reterr, -DT_EINPUT, "backend '%s' is not a name", backend);
     if (!(m->plugin = dt_strf ("%s/detent-backend-%s.so", job->d->options->backend_dir, backend)))
@@ -158,10 +160,16 @@ void dt_measure_close (struct dt_measure *m)
 
 /* --- what is known from before ------------------------------------------------- */
 
+/* A job that is to be alone takes no contended time, and of the job that measured one
+ * nothing behind it: in which order that went on, it says itself. */
 static int add_known (void *ctx, const struct dt_measurement *one)
 {
     struct dt_measure *m = ctx;
 
+    if (one->others > 0 && !m->job->shared)
+        m->contended_job = one->job;
+    if (one->job == m->contended_job)
+        return 0;
     if (dt_grow ((void **)&m->known, &m->room_known, m->n_known, sizeof *m->known) < 0)
         return -ENOMEM;
     m->known[m->n_known++] = *one;
@@ -173,6 +181,7 @@ int dt_measure_recall (struct dt_measure *m, struct dt_store *s, struct dt_err *
     int r;
 
     m->n_known = m->at_known = 0;
+    m->contended_job = 0;
     if (m->job->anew)
         return 0;
     r = dt_store_measurements (s, m->backend, &m->plan, add_known, m, reterr);
@@ -194,6 +203,7 @@ static int on_recall (void *ctx, const struct dt_tune_at *at, uint64_t *ret_ns)
         return 0;
     }
     *ret_ns = k->elapsed_ns;
+    dt_conditions_others (&m->conditions, k->others);
     m->at_known++;
     return 1;
 }
@@ -205,9 +215,11 @@ static int put_pending (struct dt_store *s, void *ctx, struct dt_err *reterr)
     struct dt_measure *m = ctx;
     int r;
 
-    for (size_t i = 0; i < m->n_pending; i++)
+    for (size_t i = 0; i < m->n_pending; i++) {
+        m->pending[i].others = m->others;
         if ((r = dt_store_measurement_put (s, &m->pending[i], reterr)) < 0)
             return r;
+    }
     return 0;
 }
 
@@ -215,6 +227,7 @@ int dt_measure_flush (struct dt_measure *m, struct dt_err *reterr)
 {
     int r;
 
+    m->flushed_ns = dt_time_mono_ns ();
     if (m->n_pending == 0)
         return 0;
     if ((r = dt_pool_transact (m->job->d->writer, put_pending, m, reterr)) < 0)
@@ -254,12 +267,19 @@ static int on_plan (void *ctx, const struct dt_tune_call *c, uint64_t ret_launch
     return r;
 }
 
+static void note_others (struct dt_measure *m, const Detent__WorkerState *s)
+{
+    if (s && s->has_others && s->others > m->others)
+        m->others = s->others;
+}
+
 /* The device while the last measurement was made. */
 static int note_state (struct dt_measure *m, const Detent__WorkerState *s, struct dt_err *reterr)
 {
     m->state = s ? *s : (Detent__WorkerState)DETENT__WORKER_STATE__INIT;
     m->state.base.n_unknown_fields = 0; /* the reply's, which is freed */
     m->state.base.unknown_fields = NULL;
+    note_others (m, s);
     return dt_conditions_add (&m->conditions, s, reterr);
 }
 
@@ -313,7 +333,7 @@ static int keep (struct dt_measure *m, const struct dt_tune_at *at, const char *
     snprintf (one->free, sizeof one->free, "%s", free);
     if (m->n_pending == DT_MEASURE_BATCH
         || dt_time_mono_ns () - m->flushed_ns > DT_MEASURE_BATCH_NS)
-        return dt_measure_flush (m, reterr);
+        return dt_measure_look (m, reterr);
     return 0;
 }
 
@@ -345,11 +365,14 @@ int dt_measure_look (struct dt_measure *m, struct dt_err *reterr)
     rq.look = &look;
     if ((r = call (m, &rq, "a look at the device", &reply, reterr)) < 0)
         return r;
-    if (reply->body_case == DETENT__WORKER_REPLY__BODY_STATE && reply->state->has_others
-        && reply->state->others > m->conditions.others)
-        m->conditions.others = reply->state->others;
+    if (reply->body_case == DETENT__WORKER_REPLY__BODY_STATE) {
+        note_others (m, reply->state);
+        dt_conditions_others (&m->conditions, m->others);
+    }
     detent__worker_reply__free_unpacked (reply, NULL);
-    return 0;
+    r = dt_measure_flush (m, reterr);
+    m->others = -1;
+    return r;
 }
 
 /* Another process must be the same backend. */

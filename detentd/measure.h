@@ -25,6 +25,7 @@ struct dt_measure {
     struct dt_lease lease;
     struct dt_conditions conditions;
     Detent__WorkerState state; /* of the last measurement */
+    int64_t others; /* the most since the last look; -1: not reported */
     uint32_t units, ranks;
     int untimed; /* set before `open`: nothing will be timed */
     /* Of the site that is tuned now. */
@@ -32,6 +33,7 @@ struct dt_measure {
     struct dt_digest solution, plan;
     struct dt_measurement *known; /* [n_known] of the plan, in their order */
     size_t n_known, room_known, at_known;
+    uint64_t contended_job; /* whose times are known up to the first that is contended; 0: none */
     double done_sites, sites; /* for the fraction of the whole */
     struct dt_measurement pending[DT_MEASURE_BATCH];
     size_t n_pending;
@@ -50,11 +52,15 @@ int dt_measure_ask (void *ctx, const Detent__WorkerRequest *rq, const char *doin
                     Detent__WorkerReply **ret, struct dt_err *reterr);
 /* Read what is known of the plan that is set, for the site that is set. */
 int dt_measure_recall (struct dt_measure *m, struct dt_store *s, struct dt_err *reterr);
-/* Is the device still this job's alone?
- *   -EBUSY     another process came to work on it
+/* Are the devices still this job's alone?  Then what is pending is stored, as contended as
+ * they were at the worst moment since the look before; the job's counter then has it.
+ * Whenever the worker says that another process came, or that the device is slowed or
+ * lost, what is pending is dropped: nobody knows since when.
+ *   -EBUSY     another process came to work on one
  *   -DT_ELOST */
 int dt_measure_look (struct dt_measure *m, struct dt_err *reterr);
-/* Store what is pending; the job's counter then has it. */
+/* Store what is pending without a look: what was measured is not lost because the job
+ * fails for another reason. */
 int dt_measure_flush (struct dt_measure *m, struct dt_err *reterr);
 void dt_measure_close (struct dt_measure *m);
 /* The callbacks, for the site that is set. */

@@ -152,13 +152,14 @@ struct dt_measurement {
     uint64_t assignment, call, elapsed_ns;
     uint32_t clock_mhz, memory_mhz; /* 0: not reported, and then nor are the reasons */
     uint64_t reasons;
+    int64_t others; /* processes that worked on the device meanwhile; -1: not reported */
     char free[80]; /* "field=value" of what is timed for a table; "": the assignment's own */
 };
 int dt_store_measurement_put (struct dt_store *s, const struct dt_measurement *m,
                               struct dt_err *reterr);
 
-/* Measurements of a plan by a backend, in the order they were made: trace, assignment,
- * call and elapsed_ns of each. */
+/* Measurements of a plan by a backend, in the order they were made: job, trace, assignment,
+ * call, elapsed_ns and others (0 if not reported) of each. */
 int dt_store_measurements (struct dt_store *s, int64_t backend, const struct dt_digest *plan,
                            int (*fn) (void *ctx, const struct dt_measurement *m), void *ctx,
                            struct dt_err *reterr);

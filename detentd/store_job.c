@@ -143,12 +143,12 @@ int dt_store_measurement_put (struct dt_store *s, const struct dt_measurement *m
     const char *free = m->free[0] ? m->free : NULL;
     const struct dt_digest *plan = free ? NULL : &m->plan; /* none asks for it again */
 
-    return dt_store_exec (s, dt_store_bind (s, DT_STMT_MEASUREMENT_PUT, "iididiidiiit",
+    return dt_store_exec (s, dt_store_bind (s, DT_STMT_MEASUREMENT_PUT, "iididiidiiiti",
                                             (int64_t)m->job, m->backend, &m->solution,
                                             (int64_t)m->assignment, &m->trace, (int64_t)m->call,
                                             (int64_t)m->elapsed_ns, plan,
                                             (int64_t)m->clock_mhz, (int64_t)m->memory_mhz,
-                                            (int64_t)m->reasons, free), reterr);
+                                            (int64_t)m->reasons, free, m->others), reterr);
 }
 
 int dt_store_measurements (struct dt_store *s, int64_t backend, const struct dt_digest *plan,
@@ -168,6 +168,8 @@ int dt_store_measurements (struct dt_store *s, int64_t backend, const struct dt_
         m.assignment = (uint64_t)sqlite3_column_int64 (st, 1);
         m.call = (uint64_t)sqlite3_column_int64 (st, 2);
         m.elapsed_ns = (uint64_t)sqlite3_column_int64 (st, 3);
+        m.job = (uint64_t)sqlite3_column_int64 (st, 4);
+        m.others = sqlite3_column_int64 (st, 5);
         if ((r = fn (ctx, &m)) < 0) {
             sqlite3_reset (st);
             return r;

@@ -79,9 +79,11 @@ static const struct {
                            " AND driver = ? AND device = ? AND units = ? AND clock = ? AND caches = ?" },
     { DT_STMT_MEASUREMENT_PUT, "INSERT INTO measurement (job, backend, solution, assignment,"
                                " trace, call, elapsed_ns, plan, clock_mhz, memory_mhz, reasons,"
-                               " free) VALUES (?, ?, ?, ?, ?, ?, ?, ?, nullif (?, 0),"
-                               " nullif (?, 0), iif (?9 > 0, ?, NULL), ?)" },
-    { DT_STMT_MEASUREMENTS, "SELECT trace, assignment, call, elapsed_ns FROM measurement"
+                               " free, others) VALUES (?, ?, ?, ?, ?, ?, ?, ?,"
+                               " nullif (?, 0), nullif (?, 0), iif (?9 > 0, ?, NULL), ?,"
+                               " nullif (?, -1))" },
+    { DT_STMT_MEASUREMENTS, "SELECT trace, assignment, call, elapsed_ns, job,"
+                            " coalesce (others, 0) FROM measurement"
                             " WHERE backend = ? AND plan = ? ORDER BY id" },
     { DT_STMT_TUPLE_PUT, "INSERT INTO tuple (digest, bits, deployment, sampled, uncovered,"
                          " time_ns) VALUES (?, ?, ?, ?, ?, ?)"

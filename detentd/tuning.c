@@ -94,6 +94,7 @@ static int check_sum (struct dt_tuning *t, struct dt_err *reterr)
 {
     size_t n = deployment (t)->n_sites;
     struct dt_additive_site *site = dt_arena_array (&t->solving.arena, n, sizeof *site);
+    int r;
 
     if (!site)
         return dt_err_nomem (reterr);
@@ -103,7 +104,8 @@ static int check_sum (struct dt_tuning *t, struct dt_err *reterr)
         site[i] = (struct dt_additive_site){
             &deployment (t)->site[i], t->solving.site[i].solution, t->site[i].trace[0],
             t->site[i].result.chosen, t->site[i].result.incumbent, t->site[i].result.runner_up };
-    return dt_additive_check (&t->measure, site, n, &t->additive, &t->n_additive, reterr);
+    r = dt_additive_check (&t->measure, site, n, &t->additive, &t->n_additive, reterr);
+    return r < 0 ? r : dt_measure_look (&t->measure, reterr);
 }
 
 /* Everything up to the tuple's bytes; nothing of it is in the store yet. */

@@ -5,13 +5,13 @@
  * binding; DT_FAULTY_RANKS works over ranks, each a little faster than the one before, of
  * which rank 1 dies on split_stride 512, misses its first two times on 1024, and rank 0 does
  * so on 4096 and misses all on 2048, and knows three devices; what the file "fault.R" beside
- * it says, rank R does:
+ * it says, rank R does, a line each:
  *     open CODE TEXT   no context, for that reason; codes are positive numbers
  *     join CODE TEXT   it does not join
  *     run CODE TEXT    no run succeeds
  *     late CODE TEXT   its device cannot be looked at
  *     state CLOCK MEMORY REASONS OTHERS
- * DT_FAULTY_TOLD does what the file "fault" beside it says:
+ * DT_FAULTY_TOLD does what the file "fault" beside it says, a line each:
  *     open TEXT    no context, for that reason
  *     run N TEXT   the N-th run of a context and all after it fail, for that reason
  *     slow TEXT    no run has a time to be trusted, for that reason
@@ -19,6 +19,10 @@
  *     lost N TEXT  the device is lost at the N-th run of a context, and for all contexts
  *                  from then on (a file "lost" beside it says so)
  *     other N TEXT another process comes at the N-th run of a context, and stays
+ *     slowed N TEXT  likewise no run has a time to be trusted from the N-th on
+ *                  (before any of these three is noticed, 16 runs take twice as long)
+ *     come N M     another works on the device from the N-th run of a context to its M-th
+ *     log          each run is an R, and each look an L, in a file "events" beside it
  *     late TEXT    another process is there when the device is looked at
  *     state CLOCK MEMORY REASONS OTHERS
  *     noise        a run takes 10 ms, and its time varies by 30%
@@ -83,18 +87,21 @@ static FILE *beside (const char *name, const char *mode)
     return fopen (path, mode);
 }
 
-/* What the file says behind `what`, in a buffer; NULL: it does not say so. */
+/* What the file's line that begins with `what` says behind it, in a buffer; NULL: none does. */
 static const char *told_by (const char *file, const char *what)
 {
     static char text[256];
     const char *line;
     FILE *f;
 
+    text[0] = 0;
     if (!(f = beside (file, "r")))
         return NULL;
-    line = fgets (text, sizeof text, f);
+    while ((line = fgets (text, sizeof text, f)) && strncmp (line, what, strlen (what)) != 0)
+        ;
     fclose (f);
-    return line && !strncmp (line, what, strlen (what)) ? line + strlen (what) : NULL;
+    text[strcspn (text, "\n")] = 0;
+    return line ? line + strlen (what) : NULL;
 }
 
 static void take_state (const char *text, struct dt_backend_state *ret)
@@ -157,27 +164,53 @@ static int is_due (const char *text, uint64_t run, struct dt_backend_error *err)
     return 1;
 }
 
+/* What comes over the device at a run, and the code that says so. */
+static const struct {
+    const char *what;
+    int code;
+} comes[] = { { "lost ", DT_BACKEND_ELOST }, { "other ", EBUSY }, { "slowed ", DT_BACKEND_EUNTRUSTED } };
+enum { UNNOTICED = 16 }; /* runs */
+
+/* The code of what has come by this run; 0: nothing has. */
+static int has_come (uint64_t run, struct dt_backend_error *err)
+{
+    for (size_t i = 0; i < sizeof comes / sizeof comes[0]; i++)
+        if (is_due (told (comes[i].what), run, err))
+            return -comes[i].code;
+    return 0;
+}
+
+static void note (char event)
+{
+    FILE *f = told ("log") ? beside ("events", "a") : NULL;
+
+    if (!f)
+        return;
+    fputc (event, f);
+    fclose (f);
+}
+
 static int run_as_told (struct dt_backend_ctx *ctx, const void *operands,
                         struct dt_backend_error *err)
 {
     const struct timespec pause = { .tv_nsec = 10000000 };
     FILE *f;
+    int r;
 
     ctx->runs++;
+    note ('R');
     if (is_due (told ("run "), ctx->runs, err))
         return -DT_BACKEND_EDEVICE;
-    if (is_due (told ("lost "), ctx->runs, err)) {
-        if ((f = beside ("lost", "w")))
+    if ((r = has_come (ctx->runs, err)) < 0) {
+        if (r == -DT_BACKEND_ELOST && (f = beside ("lost", "w")))
             fclose (f);
-        return -DT_BACKEND_ELOST;
+        return r;
     }
-    if (is_due (told ("other "), ctx->runs, err))
-        return -EBUSY;
     if (told ("slow ")) {
         snprintf (err->text, sizeof err->text, "%s", told ("slow "));
         return -DT_BACKEND_EUNTRUSTED;
     }
-    ctx->elapsed_ns = 1000;
+    ctx->elapsed_ns = has_come (ctx->runs + UNNOTICED, err) < 0 ? 2000 : 1000;
     if (told ("cache") && operands != ctx->last)
         ctx->elapsed_ns *= 5;
     if (told ("noise")) {
@@ -410,12 +443,21 @@ static int state (struct dt_backend_ctx *ctx, int now, struct dt_backend_state *
 static int state (struct dt_backend_ctx *ctx, int now, struct dt_backend_state *ret,
                   struct dt_backend_error *err)
 {
-    (void)ctx;
+    uint64_t first, last;
+    const char *text;
+    int r;
+
+    if (now)
+        note ('L');
     if (now && told ("late ")) {
         snprintf (err->text, sizeof err->text, "%s", told ("late "));
         return -EBUSY;
     }
+    if (now && (r = has_come (ctx->runs + UNNOTICED, err)) < 0)
+        return r;
     take_state (told ("state "), ret);
+    if ((text = told ("come ")) && sscanf (text, "%" SCNu64 " %" SCNu64, &first, &last) == 2)
+        ret->others = ctx->runs >= first && ctx->runs <= last;
     return 0;
 }
 #endif

@@ -77,6 +77,8 @@ static void make_trace (const char *site, int n, int large, struct dt_buf *ret)
 
     rig_describe (t);
     ck_assert_int_eq (dt_trace_add_site (t, "attention", site, 4, &err), 0);
+    if (!strcmp (site, "another")) /* both */
+        ck_assert_int_eq (dt_trace_add_site (t, "attention", "decoder", 4, &err), 1);
     for (int i = 0; i < n; i++) {
         int64_t fields[32];
         uint64_t id[16];
@@ -87,7 +89,8 @@ static void make_trace (const char *site, int n, int large, struct dt_buf *ret)
             fields[2 * k + 1] = (large ? 8000 : 100) + 10 * i + k;
             id[k] = (uint64_t)(100 * i + k);
         }
-        ck_assert_int_eq (dt_trace_add_call (t, 0, 2, 0, &call, id, &err), 0);
+        for (size_t k = 0; k < t->n_sites; k++)
+            ck_assert_int_eq (dt_trace_add_call (t, k, 2, 0, &call, id, &err), 0);
     }
     ck_assert_int_eq (dt_trace_encode (t, ret, &err), 0);
     dt_trace_free (t);
@@ -107,7 +110,23 @@ static void submit (const char *workload, const char *site, int n, int large)
     dt_buf_done (&trace);
 }
 
-static void solve (void)
+/* The deployment with its one site once more, by another name. */
+static void add_site (struct dt_buf *yaml)
+{
+    char *text = dt_strf ("%.*s", (int)yaml->len, (char *)yaml->data);
+    char *site = strstr (text, "  - family"), *name = strstr (text, "decoder\n");
+    char *claims = strstr (text, "claims:");
+    struct dt_buf b = { 0 };
+
+    ck_assert (site && name && claims);
+    dt_buf_printf (&b, "%.*s%.*sanother%.*s%s", (int)(claims - text), text, (int)(name - site), site,
+                   (int)(claims - name) - 7, name + 7, claims);
+    dt_buf_done (yaml);
+    *yaml = b;
+    dt_free (text);
+}
+
+static void solve_sites (int n_sites)
 {
     const char *top = getenv ("top_srcdir");
     char *yaml = dt_strf ("%s/deployments/host-small.yaml", top ? top : ".");
@@ -123,6 +142,8 @@ static void solve (void)
 
     ck_assert_int_eq (dt_file_read (yaml, 1 << 20, &text[0], &err), 0);
     ck_assert_int_eq (dt_file_read (py, 1 << 20, &text[1], &err), 0);
+    if (n_sites == 2)
+        add_site (&text[0]);
     file.name = (char *)"host-small.yaml";
     file.data = (ProtobufCBinaryData){ .len = text[0].len, .data = text[0].data };
     program.name = (char *)"attention.py";
@@ -140,6 +161,11 @@ static void solve (void)
     dt_buf_done (&text[1]);
     dt_free (yaml);
     dt_free (py);
+}
+
+static void solve (void)
+{
+    solve_sites (1);
 }
 
 static int send_tune (struct dt_client *c, const char *deployment, const char *workload,
@@ -823,8 +849,8 @@ static const struct {
     { "run 9 CUDA_ERROR_LAUNCH_FAILED", "CUDA_ERROR_LAUNCH_FAILED", 2, DT_EDEVICE, 1 },
     { "run 9 CUDA_ERROR_DEVICE_UNAVAILABLE", "DEVICE_UNAVAILABLE", 2, DT_EDEVICE, 1 },
     /* B29: another process comes half-way, or is there at the end */
-    { "other 9 another process (7) started to compute", "another process (7)", 2, EBUSY, 1 },
-    { "late another process (8) started to compute", "another process (8)", 2, EBUSY, 1 },
+    { "other 9 another process (7) started to compute", "another process (7)", 2, EBUSY, 0 },
+    { "late another process (8) started to compute", "another process (8)", 2, EBUSY, 0 },
     { "open CUDA_ERROR_OUT_OF_MEMORY", "CUDA_ERROR_OUT_OF_MEMORY", 2, DT_EDEVICE, 0 },
 };
 
@@ -866,6 +892,185 @@ START_TEST (b25_b29_b30_faults)
 }
 END_TEST
 
+/* B25, B29, B30: what comes over a device is noticed a little later.  What was measured
+ * before the last good look stays, and nothing of what may be of that time. */
+static const struct {
+    const char *fault;
+    int code;
+} doubts[] = { { "other 300 another process", EBUSY },
+               { "slowed 300 unstable", DT_EUNTRUSTED },
+               { "lost 300 cudaErrorECCUncorrectable", DT_ELOST } };
+
+START_TEST (doubtful_times_are_left_out)
+{
+    Detent__TuneRequest t = DETENT__TUNE_REQUEST__INIT;
+    struct dt_err err = { "" };
+    Detent__Reply *reply;
+
+    use_backend ("backend-told.so");
+    tell (doubts[_i].fault);
+    start (12, 0);
+    t.has_exhaustive = t.exhaustive = 1;
+    reply = tune_with (&t, &err);
+    ck_assert_str_eq (reply->job->state, "failed");
+    ck_assert_msg (reply->job->code == doubts[_i].code, "%d: %s", reply->job->code,
+                   reply->job->what);
+    ck_assert_uint_ge (reply->job->measurements, 200); /* of 299 */
+    ck_assert_uint_eq (reply->job->measurements,
+                       (uint64_t)query ("SELECT count (*) FROM measurement WHERE elapsed_ns = 1000"));
+    ck_assert_int_eq (query ("SELECT count (*) FROM measurement WHERE elapsed_ns <> 1000"), 0);
+    free_reply (reply);
+    tell (NULL);
+}
+END_TEST
+
+/* Tune, and how many measurements were recalled. */
+static uint64_t recalled (int shared, uint32_t want_contended)
+{
+    Detent__TuneRequest t = DETENT__TUNE_REQUEST__INIT;
+    struct dt_err err = { "" };
+    Detent__Reply *reply;
+    uint64_t n;
+
+    t.has_shared = t.shared = shared;
+    t.has_exhaustive = t.exhaustive = 1;
+    reply = tune_with (&t, &err);
+    ck_assert_msg (!strcmp (reply->job->state, "done"), "%s", reply->job->what);
+    ck_assert_uint_eq (reply->job->contended, want_contended);
+    n = reply->job->site[0]->recalled;
+    free_reply (reply);
+    return n;
+}
+
+/* B29: times beside another process are never taken for those of a device of the job's own;
+ * a tune that takes others takes them, and says so. */
+START_TEST (b29_contended_times_stay_apart)
+{
+    uint64_t all;
+
+    use_backend ("backend-told.so");
+    tell ("state 1980 2619 0 2");
+    start (2, 0);
+    ck_assert_uint_eq (recalled (1, 2), 0);
+    ck_assert_int_eq (query ("SELECT count (*) FROM measurement WHERE others IS NOT 2"), 0);
+    tell (NULL);
+    ck_assert_uint_eq (recalled (0, 0), 0);
+    ck_assert_uint_gt (all = recalled (0, 0), 0);
+    ck_assert_uint_ge (recalled (1, 2), all);
+    ck_assert_int_eq (query ("SELECT count (*) FROM measurement WHERE job > 1 AND others > 0"), 0);
+}
+END_TEST
+
+/* Another comes in the middle and goes: what was measured before is taken, and what follows
+ * of that tune is not; nor does it keep what a later one measured from being taken. */
+START_TEST (b29_contended_from_the_middle)
+{
+    uint64_t before, all;
+
+    use_backend ("backend-told.so");
+    tell ("come 300 400");
+    start (12, 0);
+    recalled (1, 1);
+    before = (uint64_t)query ("SELECT count (*) FROM measurement WHERE id <"
+                              " (SELECT min (id) FROM measurement WHERE others > 0)");
+    ck_assert_uint_gt (before, 0);
+    ck_assert_uint_lt (before, 300);
+    ck_assert_int_gt (query ("SELECT count (*) FROM measurement WHERE others = 0 AND id >"
+                             " (SELECT max (id) FROM measurement WHERE others > 0)"), 0);
+    tell (NULL);
+    ck_assert_uint_eq (recalled (0, 0), before);
+    ck_assert_uint_gt (all = recalled (0, 0), before);
+    ck_assert_uint_eq (recalled (0, 0), all);
+}
+END_TEST
+
+/* What the told backend did, in its order: runs and looks. */
+static char *read_log (void)
+{
+    char *path = dt_strf ("%s/events", rig.dir), *text;
+    struct dt_buf b = { 0 };
+    struct dt_err err = { "" };
+
+    ck_assert_msg (dt_file_read (path, 16 << 20, &b, &err) == 0, "%s", err.text);
+    text = dt_strf ("%.*s", (int)b.len, (char *)b.data);
+    dt_buf_done (&b);
+    dt_free (path);
+    return text;
+}
+
+/* Whatever was run for a tune's result, the last thing done is a look at the device: of
+ * several sites, the check of their sum comes after all of them. */
+START_TEST (b29_a_look_comes_last)
+{
+    Detent__TuneRequest t = DETENT__TUNE_REQUEST__INIT;
+    struct dt_err err = { "" };
+    Detent__Reply *reply;
+    char *log;
+
+    use_backend ("backend-told.so");
+    tell ("log");
+    rig_start (&rig, DETENTD, extra);
+    solve_sites (2);
+    submit ("chat", "another", 2, 0);
+    reply = tune_with (&t, &err);
+    ck_assert_msg (!strcmp (reply->job->state, "done"), "%s", reply->job->what);
+    ck_assert_uint_eq (reply->job->n_site, 2);
+    ck_assert_int_eq (reply->job->has_additive_tuples, 1);
+    log = read_log ();
+    ck_assert_msg (log[0] && log[strlen (log) - 1] == 'L', "...%s",
+                   log + (strlen (log) > 40 ? strlen (log) - 40 : 0));
+    dt_free (log);
+    free_reply (reply);
+}
+END_TEST
+
+/* A certification looks before each batch: whoever came is not disturbed by more than one. */
+START_TEST (b29_certify_looks_at_each_batch)
+{
+    Detent__Request rq = DETENT__REQUEST__INIT;
+    Detent__CertifyRequest c = DETENT__CERTIFY_REQUEST__INIT;
+    Detent__Forced force[2] = { DETENT__FORCED__INIT, DETENT__FORCED__INIT };
+    Detent__Forced *list[2] = { &force[0], &force[1] };
+    Detent__Reply *reply;
+    struct dt_err err = { "" };
+    uint64_t looks = 0;
+    char *log;
+    int n;
+
+    use_backend ("backend-told.so");
+    tell (_i ? "log\nlate another process (8) started to compute" : "log");
+    rig_start (&rig, DETENTD, extra);
+    solve ();
+    for (int i = 0; i < 2; i++) {
+        force[i].site = (char *)"decoder";
+        force[i].name = (char *)(i ? "split_stride" : "block_n");
+        force[i].value = (char *)(i ? "512" : "64");
+    }
+    c.deployment = (char *)"host-small";
+    c.assignment = list;
+    c.n_assignment = 2;
+    rq.body_case = DETENT__REQUEST__BODY_CERTIFY;
+    rq.certify = &c;
+    ck_assert_int_eq (dt_client_send (rig.client, &rq, 5000, &err), 0);
+    reply = follow (rig.client, &n);
+    log = read_log ();
+    if (_i) {
+        ck_assert_str_eq (reply->job->state, "failed");
+        ck_assert_int_eq (reply->job->code, EBUSY);
+        ck_assert_str_eq (log, "L");
+    } else {
+        ck_assert_msg (!strcmp (reply->job->state, "done"), "%s", reply->job->what);
+        ck_assert_uint_eq (reply->job->n_certified, 1);
+        for (const char *p = log; *p; p++)
+            looks += *p == 'L';
+        ck_assert_uint_gt (reply->job->certified[0]->batches, 0);
+        ck_assert_uint_gt (looks, reply->job->certified[0]->batches);
+    }
+    dt_free (log);
+    free_reply (reply);
+}
+END_TEST
+
 int main (void)
 {
     Suite *s = suite_create ("detentd/tune");
@@ -892,6 +1097,11 @@ int main (void)
     tcase_add_checked_fixture (tc, setup, teardown);
     tcase_add_test (tc, a_tie_keeps_the_incumbent);
     tcase_add_loop_test (tc, b25_b29_b30_faults, 0, DT_ARRAY_SIZE (faults));
+    tcase_add_loop_test (tc, doubtful_times_are_left_out, 0, DT_ARRAY_SIZE (doubts));
+    tcase_add_test (tc, b29_contended_times_stay_apart);
+    tcase_add_test (tc, b29_contended_from_the_middle);
+    tcase_add_test (tc, b29_a_look_comes_last);
+    tcase_add_loop_test (tc, b29_certify_looks_at_each_batch, 0, 2);
     suite_add_tcase (s, tc);
     return suite_run (s);
 }
