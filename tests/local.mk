@@ -406,9 +406,35 @@ endif
 dist_check_SCRIPTS += tests/no-device.sh
 TESTS += tests/no-device.sh
 EXTRA_DIST += tests/gpu/test_cuda_host.c tests/gpu/check.c tests/gpu/planted.c tests/gpu/cublaslt.c \
-	tests/gpu/rig.c tests/gpu/rig.h tests/gpu/run tests/gpu/trap.cu tests/gpu/trap.h
+	tests/gpu/rig.c tests/gpu/rig.h tests/gpu/run tests/gpu/trap.cu tests/gpu/trap.h \
+	tests/gpu/nvml.c tests/gpu/standin.c tests/gpu/standin.h tests/gpu/test_cuda_frame.c
 if HAVE_CUDA
 if HAVE_CHECK
+check_PROGRAMS += tests/gpu/test_cuda_frame
+TESTS += tests/gpu/test_cuda_frame
+tests_gpu_test_cuda_frame_SOURCES = tests/gpu/test_cuda_frame.c tests/gpu/standin.c $(cuda_backend_main)
+nodist_tests_gpu_test_cuda_frame_SOURCES = kernels/cuda/build.h
+tests_gpu_test_cuda_frame_CFLAGS = $(cuda_cflags) $(CHECK_CFLAGS)
+tests_gpu_test_cuda_frame_LDADD = libdtcuda.la $(cuda_libs) $(CHECK_LIBS)
+$(tests_gpu_test_cuda_frame_OBJECTS): kernels/cuda/build.h
+# Every call that tests/gpu/standin.c stands in for.
+tests_gpu_test_cuda_frame_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=cudaSetDevice \
+	-Wl,--wrap=cudaStreamCreateWithFlags -Wl,--wrap=cudaStreamDestroy \
+	-Wl,--wrap=cudaStreamSynchronize -Wl,--wrap=cudaStreamQuery \
+	-Wl,--wrap=cudaStreamBeginCapture -Wl,--wrap=cudaStreamEndCapture \
+	-Wl,--wrap=cudaGraphInstantiate -Wl,--wrap=cudaGraphUpload -Wl,--wrap=cudaGraphLaunch \
+	-Wl,--wrap=cudaGraphGetNodes -Wl,--wrap=cudaGraphNodeGetType \
+	-Wl,--wrap=cudaEventCreate -Wl,--wrap=cudaEventDestroy -Wl,--wrap=cudaEventRecord \
+	-Wl,--wrap=cudaEventElapsedTime -Wl,--wrap=cudaDriverGetVersion -Wl,--wrap=cudaFreeHost \
+	-Wl,--wrap=cudaGetDeviceCount -Wl,--wrap=cudaGetDeviceProperties \
+	-Wl,--wrap=cudaDeviceGetPCIBusId -Wl,--wrap=cudaMalloc -Wl,--wrap=cudaFree \
+	-Wl,--wrap=cudaHostAlloc -Wl,--wrap=cudaHostGetDevicePointer \
+	-Wl,--wrap=cudaMemsetAsync -Wl,--wrap=cudaMemcpy -Wl,--wrap=cudaMemcpyAsync \
+	-Wl,--wrap=cuda_delay_launch -Wl,--wrap=cuda_sweep_launch -Wl,--wrap=gemm_fill_launch \
+	-Wl,--wrap=gemm_chain_launch -Wl,--wrap=ar_load
+check_LTLIBRARIES += tests/gpu/libnvidia-ml.la
+tests_gpu_libnvidia_ml_la_SOURCES = tests/gpu/nvml.c
+tests_gpu_libnvidia_ml_la_LDFLAGS = -shared -rpath /nowhere -version-info 1:0:0
 check_PROGRAMS += tests/gpu/test_cuda_host
 TESTS += tests/gpu/test_cuda_host
 tests_gpu_test_cuda_host_CFLAGS = $(cuda_cflags) $(CHECK_CFLAGS)

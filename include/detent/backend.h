@@ -197,7 +197,7 @@ struct dt_backend {
     /* Open a context (threads, streams) and learn who computes.  Owned by the
      * caller; `close` takes NULL.
      *   -ENODEV  no such device      -ENOMEM  out of memory
-     *   -EBUSY   another process works on it
+     *   -EBUSY   another process works on it, or nothing tells that none does
      *   -DT_BACKEND_ELOST  it is there, and does not answer */
     int (*open) (const struct dt_backend_options *options, struct dt_backend_ctx **ret,
                  struct dt_backend_error *err);

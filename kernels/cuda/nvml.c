@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "kernels/cuda/library.h"
@@ -35,6 +36,7 @@ struct cuda_nvml {
     int (*most) (nvml_device device, int type, unsigned *mhz);
     int (*reasons) (nvml_device device, unsigned long long *mask);
     int (*processes) (nvml_device device, unsigned *n, struct nvml_process *process);
+    const char *(*error_text) (int e);
     nvml_device device;
     int started;
     char driver[80];
@@ -51,6 +53,7 @@ int cuda_nvml_new (const char *pci, struct cuda_nvml **ret, struct dt_backend_er
         { "nvmlDeviceGetMaxClockInfo", offsetof (struct cuda_nvml, most) },
         { "nvmlDeviceGetCurrentClocksThrottleReasons", offsetof (struct cuda_nvml, reasons) },
         { "nvmlDeviceGetComputeRunningProcesses_v3", offsetof (struct cuda_nvml, processes) },
+        { "nvmlErrorString", offsetof (struct cuda_nvml, error_text) },
     };
     struct cuda_nvml *n = calloc (1, sizeof *n);
     int r, e;
@@ -60,12 +63,14 @@ int cuda_nvml_new (const char *pci, struct cuda_nvml **ret, struct dt_backend_er
     if ((r = cuda_library_load ("libnvidia-ml.so.1", symbols, ARRAY_SIZE (symbols), n, err)) < 0)
         goto fail;
     if ((e = n->init ()) != NVML_SUCCESS) {
-        r = cuda_fail (err, -DT_BACKEND_EDEVICE, "NVML does not start (%d)", e);
+        r = cuda_fail (err, -DT_BACKEND_EDEVICE, "NVML does not start: %s (%d)",
+                       n->error_text (e), e);
         goto fail;
     }
     n->started = 1;
     if ((e = n->by_pci (pci, &n->device)) != NVML_SUCCESS) {
-        r = cuda_fail (err, -DT_BACKEND_EDEVICE, "NVML knows no device %s (%d)", pci, e);
+        r = cuda_fail (err, -DT_BACKEND_EDEVICE, "NVML, asked for device %s: %s (%d)", pci,
+                       n->error_text (e), e);
         goto fail;
     }
     if (n->driver_version (n->driver, sizeof n->driver) != NVML_SUCCESS)
@@ -99,24 +104,58 @@ uint32_t cuda_nvml_most_mhz (const struct cuda_nvml *n)
     return n->most (n->device, NVML_CLOCK_SM, &mhz) == NVML_SUCCESS ? mhz : 0;
 }
 
-/* Is it this process, another child of its parent (a daemon's workers, a group's ranks), its
- * parent (rank 0) or its child (a rank)? */
-static int is_ours (unsigned pid)
+/* Does the process run this one's program? */
+static int is_same_program (unsigned pid)
+{
+    struct stat mine, theirs;
+    char path[64];
+
+    snprintf (path, sizeof path, "/proc/%u/exe", pid);
+    return stat ("/proc/self/exe", &mine) == 0 && stat (path, &theirs) == 0
+           && mine.st_dev == theirs.st_dev && mine.st_ino == theirs.st_ino;
+}
+
+/* Its parent, or 0. */
+static pid_t parent_of (unsigned pid)
 {
     char path[64], text[512], *after;
     int parent = 0;
     FILE *f;
 
-    if (pid == (unsigned)getpid () || pid == (unsigned)getppid ())
-        return 1;
     snprintf (path, sizeof path, "/proc/%u/stat", pid);
     if (!(f = fopen (path, "r")))
         return 0;
     /* pid (name) state parent: the name may hold anything but its last ')'. */
     after = fgets (text, sizeof text, f) ? strrchr (text, ')') : NULL;
     fclose (f);
-    return after && sscanf (after, ") %*c %d", &parent) == 1
-           && (parent == (int)getppid () || parent == (int)getpid ());
+    return after && sscanf (after, ") %*c %d", &parent) == 1 ? (pid_t)parent : 0;
+}
+
+/* Is it this process, or one of the same program that is its parent (rank 0), its child (a
+ * rank) or its parent's (a daemon's workers, a group's ranks)?  Whatever else has the same
+ * parent may be an engine: a container's first process adopts what others leave. */
+static int is_ours (unsigned pid)
+{
+    pid_t parent;
+
+    if (pid == (unsigned)getpid ())
+        return 1;
+    if (!is_same_program (pid))
+        return 0;
+    parent = parent_of (pid);
+    return pid == (unsigned)getppid () || parent == getppid () || parent == getpid ();
+}
+
+/* Count the processes that NVML lists. */
+static void count_others (const struct nvml_process *process, unsigned n, struct cuda_nvml_state *s)
+{
+    unsigned i;
+
+    for (i = 0; i < n; i++)
+        if (!is_ours (process[i].pid)) {
+            s->others++;
+            s->other_pid = process[i].pid;
+        }
 }
 
 int cuda_nvml_read (struct cuda_nvml *n, struct cuda_nvml_state *ret,
@@ -124,7 +163,7 @@ int cuda_nvml_read (struct cuda_nvml *n, struct cuda_nvml_state *ret,
 {
     struct nvml_process process[MAX_PROCESSES];
     struct cuda_nvml_state s = { 0 };
-    unsigned mhz = 0, count = MAX_PROCESSES, i;
+    unsigned mhz = 0, count = MAX_PROCESSES;
     unsigned long long reasons = 0;
     int e;
 
@@ -133,8 +172,7 @@ int cuda_nvml_read (struct cuda_nvml *n, struct cuda_nvml_state *ret,
     if (e != NVML_GPU_IS_LOST
         && (e = n->clock (n->device, NVML_CLOCK_MEM, &mhz)) == NVML_SUCCESS)
         s.memory_mhz = mhz;
-    if (e != NVML_GPU_IS_LOST
-        && (e = n->reasons (n->device, &reasons)) == NVML_SUCCESS) {
+    if (e != NVML_GPU_IS_LOST && (e = n->reasons (n->device, &reasons)) == NVML_SUCCESS) {
         s.reasons = reasons;
         s.known |= DT_BACKEND_KNOWS_REASONS;
     }
@@ -143,16 +181,14 @@ int cuda_nvml_read (struct cuda_nvml *n, struct cuda_nvml_state *ret,
         e = n->processes (n->device, &count, process);
     if (e == NVML_GPU_IS_LOST)
         return cuda_fail (err, -DT_BACKEND_ELOST, "NVML: the device is lost; it needs a reset");
-    if (e == NVML_SUCCESS || e == NVML_INSUFFICIENT_SIZE) {
-        for (i = 0; e == NVML_SUCCESS && i < count; i++)
-            if (!is_ours (process[i].pid)) {
-                s.others++;
-                s.other_pid = process[i].pid;
-            }
-        if (e == NVML_INSUFFICIENT_SIZE)
-            s.others = count;
+    if (e == NVML_SUCCESS)
+        count_others (process, count, &s);
+    else if (e == NVML_INSUFFICIENT_SIZE) /* more than there is room for: not all of them ours */
+        s.others = count;
+    else
+        snprintf (s.why, sizeof s.why, "NVML, asked for processes: %s (%d)", n->error_text (e), e);
+    if (!s.why[0])
         s.known |= DT_BACKEND_KNOWS_OTHERS;
-    }
     *ret = s;
     return 0;
 }

@@ -7,27 +7,6 @@
 #include "kernels/cuda/nvml.h"
 #include "kernels/cuda/span.h"
 
-int cuda_state (struct dt_backend_ctx *ctx, struct dt_backend_error *err)
-{
-    struct cuda_nvml_state s;
-    int r;
-
-    if (!ctx->nvml)
-        return 0;
-    if ((r = cuda_nvml_read (ctx->nvml, &s, err)) < 0)
-        return r;
-    if (ctx->alone && s.others > ctx->others)
-        return cuda_fail (err, -EBUSY, "another process (%u) started to compute on device %d"
-                          " during the measurement; times are not kept", s.other_pid,
-                          ctx->device);
-    ctx->seen = (struct dt_backend_state){ .clock_mhz = s.sm_mhz, .memory_mhz = s.memory_mhz,
-                                           .known = s.known,
-                                           .reasons = s.reasons,
-                                           .others = s.others > ctx->own ? s.others - ctx->own
-                                                                         : 0 };
-    return 0;
-}
-
 /* DETENT_CUDA_LEAST_MHZ, or a share of what the device can. */
 static uint32_t least_mhz (const struct cuda_nvml *nvml)
 {
@@ -37,6 +16,47 @@ static uint32_t least_mhz (const struct cuda_nvml *nvml)
                 : (uint32_t)((uint64_t)cuda_nvml_most_mhz (nvml) * CUDA_LEAST_CLOCK / 100);
 }
 
+/* What is not known is not "nobody": whoever must be alone is refused.  'why' is a cause. */
+static int refuse_blind (const struct dt_backend_ctx *ctx, const char *why,
+                         struct dt_backend_error *err)
+{
+    return cuda_fail (err, -EBUSY, "cuda: who else computes on device %d is not known (%s), so"
+                      " nothing tells that it is free; see to NVML (in a container: the driver's"
+                      " utility capability), or measure all the same: --shared, or"
+                      " DETENT_CUDA_SHARED=1", ctx->device, why);
+}
+
+/* Read the device's state; of one that must be alone, who computes on it is then known. */
+static int read_state (struct dt_backend_ctx *ctx, struct cuda_nvml_state *ret,
+                       struct dt_backend_error *err)
+{
+    int r = cuda_nvml_read (ctx->nvml, ret, err);
+
+    if (r == 0 && ctx->alone && !(ret->known & DT_BACKEND_KNOWS_OTHERS))
+        r = refuse_blind (ctx, ret->why, err);
+    return r;
+}
+
+int cuda_state (struct dt_backend_ctx *ctx, struct dt_backend_error *err)
+{
+    struct cuda_nvml_state s;
+    int r;
+
+    if (!ctx->nvml)
+        return 0;
+    if ((r = read_state (ctx, &s, err)) < 0)
+        return r;
+    if (ctx->alone && s.others > ctx->others)
+        return cuda_fail (err, -EBUSY, "another process (%u) started to compute on device %d"
+                          " during the measurement; times are not kept", s.other_pid,
+                          ctx->device);
+    ctx->seen = (struct dt_backend_state){ .clock_mhz = s.sm_mhz, .memory_mhz = s.memory_mhz,
+                                           .known = s.known, .reasons = s.reasons,
+                                           .others = s.others > ctx->own ? s.others - ctx->own
+                                                                         : 0 };
+    return 0;
+}
+
 int cuda_watch (struct dt_backend_ctx *ctx, struct dt_backend_error *err)
 {
     struct dt_backend_error why = { "" };
@@ -44,12 +64,13 @@ int cuda_watch (struct dt_backend_ctx *ctx, struct dt_backend_error *err)
     char pci[32] = "";
     int r;
 
-    if (cudaDeviceGetPCIBusId (pci, sizeof pci, ctx->device) != cudaSuccess
-        || cuda_nvml_new (pci, &ctx->nvml, &why) < 0)
-        return 0;
+    if ((r = cuda_check (NULL, cudaDeviceGetPCIBusId (pci, sizeof pci, ctx->device), "its address",
+                         &why)) < 0
+        || (r = cuda_nvml_new (pci, &ctx->nvml, &why)) < 0)
+        return ctx->alone ? refuse_blind (ctx, why.text, err) : 0;
     snprintf (ctx->driver, sizeof ctx->driver, "%s", cuda_nvml_driver (ctx->nvml));
     ctx->least_mhz = least_mhz (ctx->nvml);
-    if ((r = cuda_nvml_read (ctx->nvml, &s, err)) < 0)
+    if ((r = read_state (ctx, &s, err)) < 0)
         return r;
     ctx->others = s.others;
     if (ctx->alone && s.others)
@@ -66,7 +87,7 @@ int cuda_watch_started (struct dt_backend_ctx *ctx, struct dt_backend_error *err
 
     if (!ctx->nvml)
         return 0;
-    if ((r = cuda_nvml_read (ctx->nvml, &s, err)) < 0)
+    if ((r = read_state (ctx, &s, err)) < 0)
         return r;
     /* This process too, where the driver knows it by another number than we do. */
     ctx->own = s.others > ctx->others ? s.others - ctx->others : 0;

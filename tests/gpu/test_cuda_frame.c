@@ -1,0 +1,396 @@
+/* The backend as a worker meets it, on a device that is not there (standin.h): what becomes of
+ * errors that end a context, who else computes, and what comes before a timed run. */
+#include <check.h>
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "kernels/cuda/cuda.h"
+#include "kernels/gemm/cuda/gemm.h"
+#include "tests/gpu/standin.h"
+
+#define ARRAY_SIZE(a) (sizeof (a) / sizeof *(a))
+
+const struct dt_backend *dt_backend_get (void);
+
+/* A library of this name that is there already is taken. */
+static void use_library (const char *name)
+{
+    const char *top = getenv ("top_builddir");
+    char path[4096];
+
+    snprintf (path, sizeof path, "%s/tests/gpu/.libs/%s", top ? top : ".", name);
+    ck_assert_msg (dlopen (path, RTLD_NOW | RTLD_LOCAL) != NULL, "%s", dlerror ());
+}
+
+static struct dt_backend_ctx *open_one (uint32_t timed)
+{
+    const struct dt_backend_options options = { .timed = timed };
+    struct dt_backend_error err = { "" };
+    struct dt_backend_ctx *ctx = NULL;
+
+    use_library ("libnvidia-ml.so.1");
+    ck_assert_msg (dt_backend_get ()->open (&options, &ctx, &err) == 0, "%s", err.text);
+    return ctx;
+}
+
+/* A product of one request. */
+struct product {
+    int64_t fact[GEMM_N_FACTS], tokens;
+    struct dt_backend_value param[GEMM_N_PARAMS];
+    uint64_t seed;
+    struct dt_backend_call call;
+};
+
+static void product_init (struct product *p, int64_t n, int64_t k, int64_t config)
+{
+    *p = (struct product){ .fact = { n, k, 1 }, .tokens = 1, .seed = 1,
+                           .param = { { 1, NULL }, { config, NULL }, { 1, NULL } } };
+    p->call = (struct dt_backend_call){ .family = &dt_backend_get ()->families[0], .fact = p->fact,
+                                        .n_requests = 1, .request = &p->tokens, .seed = &p->seed,
+                                        .param = p->param };
+}
+
+/* ---- errors that end a context ---- */
+
+enum { ALLOC, SET, READ, FILL, RUN, PLAN };
+static char room[64];
+
+static int ask (struct dt_backend_ctx *ctx, int what, const struct dt_backend_call *call,
+                struct dt_backend_error *err)
+{
+    const struct dt_backend *b = dt_backend_get ();
+    struct dt_backend_plan plan;
+    void *p = room;
+    int r;
+
+    switch (what) {
+    case ALLOC:
+        if ((r = b->alloc (ctx, 64, &p, err)) < 0)
+            ck_assert_ptr_eq (p, room);
+        else
+            b->free (ctx, p);
+        return r;
+    case SET:
+        return b->set (ctx, room, 0, sizeof room, err);
+    case READ:
+        return b->read (ctx, room, 0, sizeof room, room, err);
+    case FILL:
+        return b->fill (ctx, call, 0, room, err);
+    case RUN:
+        return b->run (ctx, call, room, room, room, err);
+    default:
+        return b->plan (ctx, call, &plan, err);
+    }
+}
+
+static const struct {
+    int what;
+    const char *call; /* the runtime's that fails */
+    cudaError_t with;
+    int want;
+    const char *text, *also;
+} losses[] = {
+    { ALLOC, "cudaMalloc", cudaErrorMemoryAllocation, -ENOMEM, "memory for 64 bytes",
+      "cudaErrorMemoryAllocation (2)" },
+    { ALLOC, "cudaMalloc", cudaErrorInvalidValue, -DT_BACKEND_EDEVICE, "cudaErrorInvalidValue (1)", "" },
+    { ALLOC, "cudaMalloc", cudaErrorLaunchFailure, -DT_BACKEND_ELOST, "cudaErrorLaunchFailure (719)", "64 bytes" },
+    { ALLOC, "cudaMalloc", cudaErrorECCUncorrectable, -DT_BACKEND_ELOST, "cudaErrorECCUncorrectable (214)", "" },
+    { ALLOC, "cudaSetDevice", cudaErrorDevicesUnavailable, -DT_BACKEND_ELOST, "cudaErrorDevicesUnavailable (46)", "" },
+    { SET, "cudaMemsetAsync", cudaErrorECCUncorrectable, -DT_BACKEND_ELOST, "(214)", "set" },
+    { READ, "cudaMemcpyAsync", cudaErrorIllegalAddress, -DT_BACKEND_ELOST, "(700)", "read" },
+    { FILL, "cudaMemcpy", cudaErrorLaunchFailure, -DT_BACKEND_ELOST, "(719)", "n=64 k=128" },
+    { FILL, "cudaStreamSynchronize", cudaErrorLaunchFailure, -DT_BACKEND_ELOST, "(719)", "n=64 k=128" },
+    { RUN, "cudaStreamSynchronize", cudaErrorLaunchFailure, -DT_BACKEND_ELOST, "(719)", "n=64 k=128" },
+    { RUN, "gemm_chain_launch", cudaErrorInvalidConfiguration, -DT_BACKEND_EDEVICE, "(9)", "config=0" },
+};
+
+START_TEST (loss)
+{
+    struct dt_backend_ctx *ctx = open_one (0);
+    struct dt_backend_error err = { "" };
+    struct product p;
+    int what;
+
+    product_init (&p, 64, 128, 0);
+    standin.fails = losses[_i].call;
+    standin.with = (int)losses[_i].with;
+    ck_assert_int_eq (ask (ctx, losses[_i].what, &p.call, &err), losses[_i].want);
+    ck_assert_msg (strstr (err.text, losses[_i].text) && strstr (err.text, losses[_i].also), "%s",
+                   err.text);
+    standin.fails = NULL;
+    for (what = ALLOC; what <= PLAN; what++) { /* one that is lost stays so, though nothing fails now */
+        int r = ask (ctx, what, &p.call, &err);
+
+        ck_assert_int_eq (r, losses[_i].want == -DT_BACKEND_ELOST ? -DT_BACKEND_ELOST : 0);
+        ck_assert_msg (r == 0 || (strstr (err.text, "no more answers") && strstr (err.text, losses[_i].text)), "%s",
+                       err.text);
+    }
+    dt_backend_get ()->close (ctx);
+}
+END_TEST
+
+/* Behind the library's own status. */
+static const struct {
+    cudaError_t is; /* what the context says */
+    int want;
+    const char *text;
+} causes[] = {
+    { cudaErrorLaunchFailure, -DT_BACKEND_ELOST, "cudaErrorLaunchFailure (719)" },
+    { cudaErrorECCUncorrectable, -DT_BACKEND_ELOST, "cudaErrorECCUncorrectable (214)" },
+    { cudaErrorNotReady, -DT_BACKEND_EDEVICE, "gemm: cublasLt product" },
+    { cudaSuccess, -DT_BACKEND_EDEVICE, "gemm: cublasLt product" },
+};
+
+START_TEST (library_on_a_dead_context)
+{
+    struct dt_backend_error err = { "" };
+    struct dt_backend_ctx *ctx;
+    struct product p;
+
+    setenv ("DT_CUBLASLT_VERSION", "130100", 1);
+    setenv ("DT_CUBLASLT_PRODUCT", "13", 1);
+    use_library ("libcublasLt.so.13");
+    ctx = open_one (0);
+    product_init (&p, 64, 128, 38);
+    standin.fails = "cudaStreamQuery";
+    standin.with = (int)causes[_i].is;
+    ck_assert_int_eq (ask (ctx, RUN, &p.call, &err), causes[_i].want);
+    ck_assert_msg (strstr (err.text, causes[_i].text) && strstr (err.text, "CUBLAS_STATUS_EXECUTION_FAILED (13)")
+                   && strstr (err.text, "n=64 k=128") && strstr (err.text, "config=38"), "%s", err.text);
+    standin.fails = NULL;
+    ck_assert_int_eq (ask (ctx, ALLOC, &p.call, &err), causes[_i].want == -DT_BACKEND_ELOST ? -DT_BACKEND_ELOST : 0);
+    dt_backend_get ()->close (ctx);
+}
+END_TEST
+
+/* ---- who else computes ---- */
+
+static const struct {
+    const char *what, *variable, *value;
+    uint32_t timed, others; /* options */
+    int want;
+    const char *text;
+    uint32_t known; /* of the state, if it opens */
+} lists[] = {
+    { "nobody", "DT_NVML_PIDS", "", 1, DT_BACKEND_OTHERS_UNTIMED, 0, "", 3 },
+    { "somebody", "DT_NVML_PIDS", "1", 1, DT_BACKEND_OTHERS_UNTIMED, -EBUSY, "process 1 computes", 0 },
+    { "somebody, taken", "DT_NVML_PIDS", "1", 1, DT_BACKEND_OTHERS_TAKEN, 0, "", 3 },
+    { "no permission", "DT_NVML_LIST", "4", 1, DT_BACKEND_OTHERS_UNTIMED, -EBUSY,
+      "Insufficient Permissions (4)", 0 },
+    { "no permission, no clock", "DT_NVML_LIST", "4", 0, DT_BACKEND_OTHERS_REFUSED, -EBUSY, "--shared", 0 },
+    { "no permission, taken", "DT_NVML_LIST", "4", 1, DT_BACKEND_OTHERS_TAKEN, 0, "",
+      DT_BACKEND_KNOWS_REASONS },
+    { "no permission, an engine", "DT_NVML_LIST", "4", 0, DT_BACKEND_OTHERS_UNTIMED, 0, "",
+      DT_BACKEND_KNOWS_REASONS },
+    { "not supported", "DT_NVML_LIST", "3", 1, DT_BACKEND_OTHERS_UNTIMED, -EBUSY, "Not Supported (3)", 0 },
+    { "no reasons", "DT_NVML_REASONS", "3", 1, DT_BACKEND_OTHERS_UNTIMED, 0, "", DT_BACKEND_KNOWS_OTHERS },
+    { "no NVML", "DT_NVML_INIT", "9", 1, DT_BACKEND_OTHERS_UNTIMED, -EBUSY, "NVML does not start", 0 },
+    { "no NVML, taken", "DT_NVML_INIT", "9", 1, DT_BACKEND_OTHERS_TAKEN, 0, "", 0 },
+    { "lost", "DT_NVML_LIST", "15", 1, DT_BACKEND_OTHERS_TAKEN, -DT_BACKEND_ELOST, "the device is lost", 0 },
+};
+
+START_TEST (who_computes)
+{
+    const struct dt_backend_options options = { .timed = lists[_i].timed, .others = lists[_i].others };
+    const struct dt_backend *b = dt_backend_get ();
+    struct dt_backend_state state = { .known = 77 };
+    struct dt_backend_error err = { "" };
+    struct dt_backend_ctx *ctx = NULL;
+    int r;
+
+    use_library ("libnvidia-ml.so.1");
+    setenv (lists[_i].variable, lists[_i].value, 1);
+    r = b->open (&options, &ctx, &err);
+    ck_assert_msg (r == lists[_i].want, "%s: %d %s", lists[_i].what, r, err.text);
+    ck_assert_msg (strstr (err.text, lists[_i].text) && !strchr (err.text, '\n'), "%s", err.text);
+    if (r < 0) {
+        ck_assert_ptr_null (ctx);
+        return;
+    }
+    ck_assert_int_eq (b->state (ctx, 1, &state, &err), 0);
+    ck_assert_msg (state.known == lists[_i].known, "%s: %u is known", lists[_i].what, state.known);
+    b->close (ctx);
+}
+END_TEST
+
+/* One that cannot be asked half-way is not alone for certain. */
+START_TEST (list_that_goes)
+{
+    struct dt_backend_ctx *ctx = open_one (1);
+    struct dt_backend_error err = { "" };
+    struct dt_backend_state state;
+
+    ck_assert_int_eq (dt_backend_get ()->state (ctx, 1, &state, &err), 0);
+    setenv ("DT_NVML_LIST", "4", 1);
+    ck_assert_int_eq (dt_backend_get ()->state (ctx, 1, &state, &err), -EBUSY);
+    ck_assert_msg (strstr (err.text, "Insufficient Permissions (4)") != NULL, "%s", err.text);
+    dt_backend_get ()->close (ctx);
+}
+END_TEST
+
+/* Without the library: this machine's, if it has one, is not asked to go away. */
+START_TEST (no_nvml_at_all)
+{
+    const struct dt_backend_options alone = { .timed = 1 };
+    struct dt_backend_error err = { "" };
+    struct dt_backend_ctx *ctx = NULL;
+
+    if (dlopen ("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL)) {
+        printf ("no_nvml_at_all: it is there, SKIPPED\n");
+        return;
+    }
+    ck_assert_int_eq (dt_backend_get ()->open (&alone, &ctx, &err), -EBUSY);
+    ck_assert_msg (strstr (err.text, "libnvidia-ml.so.1 is not there") && strstr (err.text, "--shared"), "%s",
+                   err.text);
+    setenv ("DETENT_CUDA_SHARED", "1", 1);
+    ck_assert_msg (dt_backend_get ()->open (&alone, &ctx, &err) == 0, "%s", err.text);
+    dt_backend_get ()->close (ctx);
+}
+END_TEST
+
+/* A process that waits until its standard input ends: this program itself, or another. */
+static pid_t start (const char *program, int *ret_fd)
+{
+    int pair[2];
+    pid_t pid;
+
+    ck_assert_int_eq (pipe (pair), 0);
+    ck_assert_int_ge ((pid = fork ()), 0);
+    if (pid == 0) {
+        dup2 (pair[0], 0);
+        close (pair[0]);
+        close (pair[1]);
+        setenv ("DT_WAITS", "1", 1);
+        execl (program, program, (char *)NULL);
+        _exit (127);
+    }
+    close (pair[0]);
+    *ret_fd = pair[1];
+    return pid;
+}
+
+/* Until it runs another program than this one's copy. */
+static void wait_for_exec (pid_t pid, const char *name)
+{
+    char path[64], text[64] = "";
+    int turn;
+
+    snprintf (path, sizeof path, "/proc/%d/comm", (int)pid);
+    for (turn = 0; turn < 2000 && strncmp (text, name, strlen (name)) != 0; turn++) {
+        FILE *f = fopen (path, "r");
+
+        if (f && !fgets (text, sizeof text, f))
+            text[0] = 0;
+        if (f)
+            fclose (f);
+        usleep (1000);
+    }
+    ck_assert_msg (strncmp (text, name, strlen (name)) == 0, "%s, not %s", text, name);
+}
+
+/* A child that runs this program is a rank; one that runs another is not ours. */
+static const struct {
+    const char *what, *program, *name;
+    int ours;
+} children[] = {
+    { "a rank", "/proc/self/exe", "exe", 1 },
+    { "another program", "/bin/cat", "cat", 0 },
+};
+
+START_TEST (whose_process)
+{
+    const struct dt_backend_options options = { .timed = 1 };
+    struct dt_backend_error err = { "" };
+    struct dt_backend_ctx *ctx = NULL;
+    char pids[64];
+    int fd, r;
+    pid_t pid = start (children[_i].program, &fd);
+
+    use_library ("libnvidia-ml.so.1");
+    wait_for_exec (pid, children[_i].name);
+    snprintf (pids, sizeof pids, "%d %d", (int)getpid (), (int)pid);
+    setenv ("DT_NVML_PIDS", pids, 1);
+    r = dt_backend_get ()->open (&options, &ctx, &err);
+    close (fd);
+    waitpid (pid, NULL, 0);
+    ck_assert_msg (r == (children[_i].ours ? 0 : -EBUSY), "%s: %d %s", children[_i].what, r, err.text);
+    dt_backend_get ()->close (ctx);
+}
+END_TEST
+
+/* ---- before a timed run ---- */
+
+/* n, k: weights of 256 bytes to 256 MiB */
+static const int64_t sizes[][2] = { { 8, 16 }, { 8, 1024 }, { 64, 1024 }, { 128, 2048 }, { 2560, 4096 },
+                                    { 16384, 8192 } };
+
+START_TEST (cold_runs)
+{
+    struct dt_backend_ctx *ctx = open_one (1);
+    struct dt_backend_error err = { "" };
+    struct product p;
+    int turn;
+
+    product_init (&p, sizes[_i][0], sizes[_i][1], 0);
+    for (turn = 0; turn < 3; turn++) {
+        const char *sweep, *run;
+
+        standin.calls[0] = 0;
+        standin.swept_bytes = 0;
+        ck_assert_msg (ask (ctx, RUN, &p.call, &err) == 0, "%s", err.text);
+        /* What the cache can hold, twice, and outside of what is timed. */
+        ck_assert_uint_ge (standin.swept_bytes, 2 * ctx->l2_bytes);
+        ck_assert_ptr_nonnull ((sweep = strstr (standin.calls, "cuda_sweep_launch")));
+        ck_assert_ptr_nonnull ((run = strstr (sweep, "cudaEventRecord cudaGraphLaunch cudaEventRecord")));
+        ck_assert_msg (!strstr (sweep + 1, "cuda_sweep_launch") && !strstr (sweep, "cudaStreamEndCapture")
+                       && !strstr (sweep, "gemm_chain_launch"), "%s", standin.calls);
+        ck_assert_uint_eq (dt_backend_get ()->elapsed_ns (ctx), 500000);
+    }
+    dt_backend_get ()->close (ctx);
+}
+END_TEST
+
+START_TEST (no_sweep_without_a_clock)
+{
+    struct dt_backend_ctx *ctx = open_one (0);
+    struct dt_backend_error err = { "" };
+    struct product p;
+
+    product_init (&p, 64, 128, 0);
+    ck_assert_int_eq (ask (ctx, RUN, &p.call, &err), 0);
+    ck_assert_ptr_null (strstr (standin.calls, "cuda_sweep_launch"));
+    ck_assert_ptr_null (ctx->sweep); /* an engine's memory is its own */
+    dt_backend_get ()->close (ctx);
+}
+END_TEST
+
+int main (void)
+{
+    Suite *s = suite_create ("kernels/cuda/frame");
+    TCase *tc = tcase_create ("all");
+    SRunner *runner;
+    int failed;
+
+    if (getenv ("DT_WAITS"))
+        return getchar () == EOF ? 0 : 1;
+    setenv ("DETENT_CUDA_CLOCK", "events", 1);
+    tcase_add_loop_test (tc, loss, 0, ARRAY_SIZE (losses));
+    tcase_add_loop_test (tc, library_on_a_dead_context, 0, ARRAY_SIZE (causes));
+    tcase_add_loop_test (tc, who_computes, 0, ARRAY_SIZE (lists));
+    tcase_add_test (tc, list_that_goes);
+    tcase_add_test (tc, no_nvml_at_all);
+    tcase_add_loop_test (tc, whose_process, 0, ARRAY_SIZE (children));
+    tcase_add_loop_test (tc, cold_runs, 0, ARRAY_SIZE (sizes));
+    tcase_add_test (tc, no_sweep_without_a_clock);
+    suite_add_tcase (s, tc);
+    runner = srunner_create (s);
+    srunner_run_all (runner, CK_ENV);
+    failed = srunner_ntests_failed (runner);
+    srunner_free (runner);
+    return failed != 0;
+}
