@@ -27,13 +27,6 @@ int dt_store_certificate_put (struct dt_store *s, const struct dt_certificate_ro
     return 0;
 }
 
-static int damaged (struct dt_store *s, sqlite3_stmt *st, const char *table,
-                    struct dt_err *reterr)
-{
-    sqlite3_reset (st);
-    return dt_err_set (reterr, -DT_ECORRUPT, "store %s: a damaged row of %s", s->path, table);
-}
-
 int dt_store_certificates (struct dt_store *s, const char *deployment,
                            int (*fn) (void *ctx, const struct dt_certificate_row *row), void *ctx,
                            struct dt_err *reterr)
@@ -44,7 +37,7 @@ int dt_store_certificates (struct dt_store *s, const char *deployment,
 
     while ((r = dt_store_step (s, st, reterr)) > 0) {
         if (dt_column_digest (st, 0, &row.digest) < 0 || dt_column_digest (st, 1, &row.key) < 0)
-            return damaged (s, st, "certificate", reterr);
+            return dt_store_damaged (s, st, "certificate", reterr);
         row.deployment = dt_column_text (st, 2);
         row.family = dt_column_text (st, 3);
         row.site = dt_column_text (st, 4);
@@ -53,10 +46,8 @@ int dt_store_certificates (struct dt_store *s, const char *deployment,
         row.why = dt_column_text (st, 7);
         row.data = sqlite3_column_blob (st, 8);
         row.n_data = (size_t)sqlite3_column_bytes (st, 8);
-        if ((r = fn (ctx, &row)) < 0) {
-            sqlite3_reset (st);
-            return r;
-        }
+        if ((r = fn (ctx, &row)) < 0)
+            return dt_store_stop (st, r);
     }
     return r;
 }
@@ -73,7 +64,7 @@ int dt_store_certificate_find (struct dt_store *s, const char *prefix, struct dt
     st = dt_store_bind (s, DT_STMT_CERTIFICATE_FIND, "dd", &lo, &hi);
     while ((r = dt_store_step (s, st, reterr)) > 0)
         if (n++ == 0 && dt_column_digest (st, 0, ret) < 0)
-            return damaged (s, st, "certificate", reterr);
+            return dt_store_damaged (s, st, "certificate", reterr);
     if (r < 0)
         return r;
     if (n == 0)
@@ -107,7 +98,7 @@ int dt_store_in_force (struct dt_store *s, const char *family, const char *site,
 
     while ((r = dt_store_step (s, st, reterr)) > 0) {
         if (dt_column_digest (st, 0, &digest) < 0)
-            return damaged (s, st, "certificate", reterr);
+            return dt_store_damaged (s, st, "certificate", reterr);
         dt_buf_put (ret, digest.bytes, sizeof digest.bytes);
     }
     return r == 0 && ret->failed ? dt_err_nomem (reterr) : r;
@@ -122,7 +113,7 @@ int dt_store_certified (struct dt_store *s, const struct dt_digest *key, const c
     if ((r = dt_store_step (s, st, reterr)) <= 0)
         return r;
     if (dt_column_digest (st, 0, ret) < 0)
-        return damaged (s, st, "certificate", reterr);
+        return dt_store_damaged (s, st, "certificate", reterr);
     sqlite3_reset (st);
     return 1;
 }
@@ -148,11 +139,9 @@ int dt_store_tuple_free (struct dt_store *s, const struct dt_digest *tuple,
         row.site = dt_column_text (st, 1);
         row.field = dt_column_text (st, 2);
         if (dt_column_digest (st, 3, &row.key) < 0)
-            return damaged (s, st, "tuple_free", reterr);
-        if ((r = fn (ctx, &row)) < 0) {
-            sqlite3_reset (st);
-            return r;
-        }
+            return dt_store_damaged (s, st, "tuple_free", reterr);
+        if ((r = fn (ctx, &row)) < 0)
+            return dt_store_stop (st, r);
     }
     return r;
 }
@@ -171,7 +160,7 @@ static int uncovered (struct dt_store *s, const struct dt_free_row *row, struct 
         return dt_err_set (reterr, -DT_EREFUSED, "free field %s/%s.%s has neither certificate nor "
                            "claim (detentctl certify)", row->family, row->site, row->field);
     if (dt_column_digest (st, 0, &digest) < 0)
-        return damaged (s, st, "certificate", reterr);
+        return dt_store_damaged (s, st, "certificate", reterr);
     r = dt_err_set (reterr, -DT_EREFUSED, "free field %s/%s.%s: its certificate %.12s was revoked: "
                     "%s", row->family, row->site, row->field, dt_digest_hex (&digest, hex),
                     dt_column_text (st, 1));

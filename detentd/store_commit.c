@@ -52,7 +52,7 @@ int dt_store_tuple_get (struct dt_store *s, const struct dt_digest *digest,
     }
     sqlite3_reset (st);
     if (r < 0)
-        return dt_err_set (reterr, r, "store %s: a damaged row of tuple", s->path);
+        return dt_store_damaged (s, st, "tuple", reterr);
     if (text->failed)
         return dt_err_nomem (reterr);
     row.deployment = (const char *)text->data + at[0];
@@ -88,7 +88,7 @@ int dt_store_tuple_newest (struct dt_store *s, const char *deployment, const cha
                            workload);
     r = dt_column_digest (st, 0, ret);
     sqlite3_reset (st);
-    return r < 0 ? dt_err_set (reterr, r, "store %s: a damaged row of job", s->path) : 0;
+    return r < 0 ? dt_store_damaged (s, st, "job", reterr) : 0;
 }
 
 int dt_store_selectors (struct dt_store *s, const struct dt_digest *tuple,
@@ -103,14 +103,9 @@ int dt_store_selectors (struct dt_store *s, const struct dt_digest *tuple,
         row.family = dt_column_text (st, 0);
         row.site = dt_column_text (st, 1);
         if (dt_column_digest (st, 2, &row.pinned) < 0 || dt_column_digest (st, 3, &row.stock) < 0)
-            r = dt_err_set (reterr, -DT_ECORRUPT, "store %s: a damaged row of tuple_selector",
-                            s->path);
-        else
-            r = fn (ctx, &row);
-        if (r < 0) {
-            sqlite3_reset (st);
-            return r;
-        }
+            return dt_store_damaged (s, st, "tuple_selector", reterr);
+        if ((r = fn (ctx, &row)) < 0)
+            return dt_store_stop (st, r);
     }
     return r;
 }
@@ -146,14 +141,9 @@ static int walk (struct dt_store *s, sqlite3_stmt *st,
         row.n_data = (size_t)sqlite3_column_bytes (st, 8);
         if (dt_column_digest (st, 0, &row.digest) < 0 || dt_column_digest (st, 4, &row.tuple) < 0
             || sqlite3_column_bytes (st, 6) != SIGNATURE_BYTES || !row.data)
-            r = dt_err_set (reterr, -DT_ECORRUPT, "store %s: a damaged row of commit_log",
-                            s->path);
-        else
-            r = fn (ctx, &row);
-        if (r < 0) {
-            sqlite3_reset (st);
-            return r;
-        }
+            return dt_store_damaged (s, st, "commit_log", reterr);
+        if ((r = fn (ctx, &row)) < 0)
+            return dt_store_stop (st, r);
     }
     if (r == 0)
         *ret_n = n;
@@ -225,10 +215,8 @@ int dt_store_find (struct dt_store *s, const char *prefix, struct dt_digest *ret
         return dt_err_set (reterr, -DT_ENOTFOUND, "no commit or tuple starts with %s", prefix);
     r = dt_column_digest (st, 0, &found);
     is_commit = sqlite3_column_int (st, 1);
-    if (r < 0) {
-        sqlite3_reset (st);
-        return dt_err_set (reterr, r, "store %s: a damaged row of blob", s->path);
-    }
+    if (r < 0)
+        return dt_store_damaged (s, st, "blob", reterr);
     if ((r = dt_store_step (s, st, reterr)) < 0)
         return r;
     if (r > 0) {

@@ -56,14 +56,6 @@ int dt_store_trace_put (struct dt_store *s, const struct dt_trace_row *row, cons
     return r;
 }
 
-/* A row that the schema's CHECKs exclude: only a damaged file has it. */
-static int damaged (struct dt_store *s, sqlite3_stmt *st, const char *table,
-                    struct dt_err *reterr)
-{
-    sqlite3_reset (st);
-    return dt_err_set (reterr, -DT_ECORRUPT, "store %s: a damaged row of %s", s->path, table);
-}
-
 int dt_store_traces (struct dt_store *s, const char *workload,
                      int (*fn) (void *ctx, const struct dt_trace_row *row), void *ctx,
                      struct dt_err *reterr)
@@ -74,7 +66,7 @@ int dt_store_traces (struct dt_store *s, const char *workload,
 
     while ((r = dt_store_step (s, st, reterr)) > 0) {
         if (dt_column_digest (st, 0, &row.digest) < 0)
-            return damaged (s, st, "trace", reterr);
+            return dt_store_damaged (s, st, "trace", reterr);
         row.workload = dt_column_text (st, 1);
         row.deployment = dt_column_text (st, 2);
         row.source = dt_column_text (st, 3);
@@ -82,10 +74,8 @@ int dt_store_traces (struct dt_store *s, const char *workload,
         row.distinct_calls = (uint64_t)sqlite3_column_int64 (st, 5);
         row.bytes = (uint64_t)sqlite3_column_int64 (st, 6);
         row.time_ns = sqlite3_column_int64 (st, 7);
-        if ((r = fn (ctx, &row)) < 0) {
-            sqlite3_reset (st);
-            return r;
-        }
+        if ((r = fn (ctx, &row)) < 0)
+            return dt_store_stop (st, r);
     }
     return r;
 }
@@ -107,7 +97,7 @@ int dt_store_trace_find (struct dt_store *s, const char *workload,
     if (r == 0)
         return dt_err_set (reterr, -DT_ENOTFOUND, "workload '%s' has no trace", workload);
     if (dt_column_digest (st, 0, ret) < 0)
-        return damaged (s, st, "trace", reterr);
+        return dt_store_damaged (s, st, "trace", reterr);
     sqlite3_reset (st);
     return 0;
 }
@@ -228,7 +218,7 @@ int dt_store_deployment_get (struct dt_store *s, const char *name, struct dt_dig
     if (r == 0)
         return dt_err_set (reterr, -DT_ENOTFOUND, "deployment '%s' was never solved", name);
     if (dt_column_digest (st, 0, ret_file) < 0)
-        return damaged (s, st, "deployment", reterr);
+        return dt_store_damaged (s, st, "deployment", reterr);
     sqlite3_reset (st);
     return 0;
 }
@@ -244,11 +234,9 @@ int dt_store_sources (struct dt_store *s, const char *deployment,
     while ((r = dt_store_step (s, st, reterr)) > 0) {
         row.name = dt_column_text (st, 0);
         if (dt_column_digest (st, 1, &row.digest) < 0)
-            return damaged (s, st, "deployment_source", reterr);
-        if ((r = fn (ctx, &row)) < 0) {
-            sqlite3_reset (st);
-            return r;
-        }
+            return dt_store_damaged (s, st, "deployment_source", reterr);
+        if ((r = fn (ctx, &row)) < 0)
+            return dt_store_stop (st, r);
     }
     return r;
 }
@@ -265,11 +253,9 @@ int dt_store_sites (struct dt_store *s, const char *deployment,
         row.family = dt_column_text (st, 0);
         row.site = dt_column_text (st, 1);
         if (dt_column_digest (st, 2, &row.key) < 0)
-            return damaged (s, st, "deployment_site", reterr);
-        if ((r = fn (ctx, &row)) < 0) {
-            sqlite3_reset (st);
-            return r;
-        }
+            return dt_store_damaged (s, st, "deployment_site", reterr);
+        if ((r = fn (ctx, &row)) < 0)
+            return dt_store_stop (st, r);
     }
     return r;
 }

@@ -74,10 +74,8 @@ int dt_store_jobs (struct dt_store *s, uint64_t id, uint32_t newest,
         row.measurements = (uint64_t)sqlite3_column_int64 (st, 11);
         row.request = sqlite3_column_blob (st, 12);
         row.n_request = (size_t)sqlite3_column_bytes (st, 12);
-        if ((r = fn (ctx, &row)) < 0) {
-            sqlite3_reset (st);
-            return r;
-        }
+        if ((r = fn (ctx, &row)) < 0)
+            return dt_store_stop (st, r);
     }
     if (r == 0 && id != 0 && !found)
         return dt_err_set (reterr, -DT_ENOTFOUND, "no job %llu", (unsigned long long)id);
@@ -105,10 +103,8 @@ int dt_store_holds (struct dt_store *s, int (*fn) (void *ctx, const struct dt_ho
         struct dt_hold_row row = { dt_column_text (st, 0), dt_column_text (st, 1),
                                    sqlite3_column_int64 (st, 2) };
 
-        if ((r = fn (ctx, &row)) < 0) {
-            sqlite3_reset (st);
-            return r;
-        }
+        if ((r = fn (ctx, &row)) < 0)
+            return dt_store_stop (st, r);
     }
     return r;
 }
@@ -160,20 +156,15 @@ int dt_store_measurements (struct dt_store *s, int64_t backend, const struct dt_
     int r;
 
     while ((r = dt_store_step (s, st, reterr)) > 0) {
-        if (dt_column_digest (st, 0, &m.trace) < 0) {
-            sqlite3_reset (st);
-            return dt_err_set (reterr, -DT_ECORRUPT, "store %s: a damaged row of measurement",
-                               s->path);
-        }
+        if (dt_column_digest (st, 0, &m.trace) < 0)
+            return dt_store_damaged (s, st, "measurement", reterr);
         m.assignment = (uint64_t)sqlite3_column_int64 (st, 1);
         m.call = (uint64_t)sqlite3_column_int64 (st, 2);
         m.elapsed_ns = (uint64_t)sqlite3_column_int64 (st, 3);
         m.job = (uint64_t)sqlite3_column_int64 (st, 4);
         m.others = sqlite3_column_int64 (st, 5);
-        if ((r = fn (ctx, &m)) < 0) {
-            sqlite3_reset (st);
-            return r;
-        }
+        if ((r = fn (ctx, &m)) < 0)
+            return dt_store_stop (st, r);
     }
     return r;
 }

@@ -245,6 +245,19 @@ int dt_store_exec (struct dt_store *s, sqlite3_stmt *st, struct dt_err *reterr)
     return r;
 }
 
+int dt_store_stop (sqlite3_stmt *st, int r)
+{
+    sqlite3_reset (st);
+    return r;
+}
+
+int dt_store_damaged (struct dt_store *s, sqlite3_stmt *st, const char *table,
+                      struct dt_err *reterr)
+{
+    return dt_store_stop (st, dt_err_set (reterr, -DT_ECORRUPT, "store %s: a damaged row of %s",
+                                          s->path, table));
+}
+
 const char *dt_column_text (sqlite3_stmt *st, int i)
 {
     const char *text = (const char *)sqlite3_column_text (st, i);

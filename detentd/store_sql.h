@@ -59,6 +59,11 @@ sqlite3_stmt *dt_store_bind (struct dt_store *s, enum dt_stmt id, const char *ty
 int dt_store_step (struct dt_store *s, sqlite3_stmt *st, struct dt_err *reterr);
 /* Step a statement that returns no row. */
 int dt_store_exec (struct dt_store *s, sqlite3_stmt *st, struct dt_err *reterr);
+/* Reset it before its last row; returns `r`. */
+int dt_store_stop (sqlite3_stmt *st, int r);
+/* So, for a row that the schema's CHECKs exclude: only a damaged file has it. */
+int dt_store_damaged (struct dt_store *s, sqlite3_stmt *st, const char *table,
+                      struct dt_err *reterr);
 /* What SQLite said last, as a code. */
 int dt_store_failed (struct dt_store *s, struct dt_err *reterr);
 int dt_store_refuse_newer (const struct dt_store *s, struct dt_err *reterr);
