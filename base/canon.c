@@ -378,3 +378,15 @@ void dt_canon_kbytes (struct dt_canon *c, const char *key, const void *p, size_t
     dt_canon_key (c, key);
     dt_canon_bytes (c, p, n);
 }
+
+void dt_canon_kwords (struct dt_canon *c, const char *key, const int64_t *v, size_t n)
+{
+    struct dt_buf b = { 0 };
+    size_t i;
+
+    for (i = 0; i < n; i++)
+        dt_buf_u64 (&b, (uint64_t)v[i]);
+    c->buf.failed |= b.failed;
+    dt_canon_kbytes (c, key, b.data, b.failed ? 0 : b.len);
+    dt_buf_done (&b);
+}

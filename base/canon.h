@@ -62,6 +62,8 @@ int dt_canon_finish (const struct dt_canon *c);
 void dt_canon_kint (struct dt_canon *c, const char *key, int64_t v);
 void dt_canon_kstr (struct dt_canon *c, const char *key, const char *s);
 void dt_canon_kbytes (struct dt_canon *c, const char *key, const void *p, size_t n);
+/* As bytes, eight of each, the least significant first. */
+void dt_canon_kwords (struct dt_canon *c, const char *key, const int64_t *v, size_t n);
 
 /* --- reading ---------------------------------------------------------------
  * dt_canon_check walks the whole of `data` once and refuses anything that the

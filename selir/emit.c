@@ -329,18 +329,6 @@ static void put_where (struct dt_canon *c, const struct dt_graph *g, uint32_t sp
     dt_buf_done (&b);
 }
 
-static void put_words (struct dt_canon *c, const char *key, const int64_t *v, size_t n)
-{
-    struct dt_buf b = { 0 };
-    size_t i;
-
-    for (i = 0; i < n; i++)
-        dt_buf_u64 (&b, (uint64_t)v[i]);
-    c->buf.failed |= b.failed;
-    dt_canon_kbytes (c, key, b.data, b.failed ? 0 : b.len);
-    dt_buf_done (&b);
-}
-
 static void put_input (struct dt_canon *c, const char *klass, const char *name, uint8_t type,
                        const struct dt_domain *d)
 {
@@ -349,7 +337,7 @@ static void put_input (struct dt_canon *c, const char *klass, const char *name, 
     dt_canon_key (c, "domain");
     dt_canon_map (c);
     if (d->value) {
-        put_words (c, "values", d->value, d->n);
+        dt_canon_kwords (c, "values", d->value, d->n);
     } else {
         dt_canon_kint (c, "hi", d->hi);
         dt_canon_kint (c, "lo", d->lo);
@@ -508,7 +496,7 @@ static void put_blob (struct dt_canon *c, struct emit *e)
     dt_canon_map (c);
     put_code (c, e);
     put_conds (c, g);
-    put_words (c, "constants", e->constant, e->n_constants);
+    dt_canon_kwords (c, "constants", e->constant, e->n_constants);
     dt_canon_key (c, "enums");
     dt_canon_list (c);
     for (i = 0; i < g->n_enums; i++)

@@ -120,7 +120,7 @@ void dt_solution_encode (const struct dt_solution *s, struct dt_canon *c)
     dt_residual_encode (s->residual, c); /* a failure sticks in c */
     dt_canon_kstr (c, "site", s->site);
     dt_canon_kbytes (c, "stock", s->stock.data, s->stock.len);
-    dt_write_ints (c, "values", values, DT_ARRAY_SIZE (values));
+    dt_canon_kwords (c, "values", values, DT_ARRAY_SIZE (values));
     dt_canon_kbytes (c, "verdicts", s->verdict, s->n_assignments);
     dt_canon_kint (c, "version", DT_SOLVER_VERSION);
     put_why (s, c);

@@ -92,15 +92,3 @@ int dt_read_done (const struct dt_read *r, const char *what, struct dt_err *rete
         return dt_err_nomem (reterr);
     return r->bad ? dt_err_set (reterr, -DT_ECORRUPT, "%s is malformed", what) : 0;
 }
-
-void dt_write_ints (struct dt_canon *c, const char *key, const int64_t *v, size_t n)
-{
-    struct dt_buf b = { 0 };
-    size_t i;
-
-    for (i = 0; i < n; i++)
-        dt_buf_u64 (&b, (uint64_t)v[i]);
-    c->buf.failed |= b.failed;
-    dt_canon_kbytes (c, key, b.data, b.failed ? 0 : b.len);
-    dt_buf_done (&b);
-}

@@ -32,7 +32,4 @@ struct dt_canon_value dt_read_list (struct dt_read *r, struct dt_canon_value map
 /* 0, -ENOMEM or -DT_ECORRUPT with `what` in its text. */
 int dt_read_done (const struct dt_read *r, const char *what, struct dt_err *reterr);
 
-/* Write int64s as bytes, little-endian. */
-void dt_write_ints (struct dt_canon *c, const char *key, const int64_t *v, size_t n);
-
 #endif

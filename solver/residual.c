@@ -53,7 +53,7 @@ static void put_domain (const struct dt_domain *d, struct dt_canon *c)
     dt_canon_key (c, "domain");
     dt_canon_map (c);
     if (d->value)
-        dt_write_ints (c, "values", d->value, d->n);
+        dt_canon_kwords (c, "values", d->value, d->n);
     else {
         dt_canon_kint (c, "hi", d->hi);
         dt_canon_kint (c, "lo", d->lo);
@@ -94,7 +94,7 @@ static void put_knobs (const struct dt_graph *g, struct dt_canon *c)
         dt_canon_kstr (c, "name", k->name);
         dt_canon_kint (c, "span", id (k->span));
         dt_canon_kint (c, "type", k->type);
-        dt_write_ints (c, "values", k->value, k->n_values);
+        dt_canon_kwords (c, "values", k->value, k->n_values);
         dt_canon_end (c);
     }
     dt_canon_end (c);
@@ -166,7 +166,7 @@ static void put_pins (const struct dt_graph *g, struct dt_canon *c)
         dt_canon_kstr (c, "name", g->pin[i].name);
         dt_canon_kint (c, "span", id (g->pin[i].span));
         dt_canon_kint (c, "type", g->pin[i].type);
-        dt_write_ints (c, "values", g->pin[i].value, g->pin[i].n_values);
+        dt_canon_kwords (c, "values", g->pin[i].value, g->pin[i].n_values);
         dt_canon_end (c);
     }
     dt_canon_end (c);
