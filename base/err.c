@@ -79,20 +79,25 @@ static void tidy (char *text, int truncated)
     text[n] = '\0';
 }
 
+static void print (struct dt_err *err, const char *format, va_list ap)
+{
+    int n = vsnprintf (err->text, sizeof err->text, format, ap);
+
+    if (n < 0)
+        err->text[0] = '\0';
+    tidy (err->text, n >= (int)sizeof err->text);
+}
+
 int dt_err_set (struct dt_err *err, int code, const char *format, ...)
 {
     struct dt_err now; /* an argument may point into err->text */
     va_list ap;
-    int n;
 
     if (!err)
         return code;
     va_start (ap, format);
-    n = vsnprintf (now.text, sizeof now.text, format, ap);
+    print (&now, format, ap);
     va_end (ap);
-    if (n < 0)
-        now.text[0] = '\0';
-    tidy (now.text, n >= (int)sizeof now.text);
     memcpy (err->text, now.text, strlen (now.text) + 1);
     return code;
 }
@@ -101,16 +106,12 @@ int dt_err_prefix (struct dt_err *err, int code, const char *format, ...)
 {
     struct dt_err context;
     va_list ap;
-    int n;
 
     if (!err)
         return code;
     va_start (ap, format);
-    n = vsnprintf (context.text, sizeof context.text, format, ap);
+    print (&context, format, ap);
     va_end (ap);
-    if (n < 0)
-        context.text[0] = '\0';
-    tidy (context.text, n >= (int)sizeof context.text);
     return dt_err_set (err, code, "%s: %s", context.text, err->text);
 }
 
