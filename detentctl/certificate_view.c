@@ -244,16 +244,6 @@ int dt_certificates_print (const struct dt_ctl *ctl, const Detent__CertificateLi
 
 /* --- of a job ---------------------------------------------------------------------------- */
 
-static const char *values (Detent__NameValue *const *v, size_t n, struct dt_buf *b)
-{
-    b->len = 0;
-    for (size_t i = 0; i < n; i++)
-        dt_buf_printf (b, "%s%s=%s", i ? ", " : "", v[i]->name, v[i]->value);
-    if (!dt_buf_str (b))
-        dt_print_nomem ();
-    return (const char *)b->data;
-}
-
 static int holds (const Detent__Certified *m)
 {
     return !strcmp (m->state, "certified") || !strcmp (m->state, "known");
@@ -283,7 +273,7 @@ void dt_certified_print (const Detent__JobReply *j)
         dt_sheet_row (t);
         dt_sheet_cell (t, "%s", m->family);
         dt_sheet_cell (t, "%s", m->site);
-        dt_sheet_cell (t, "%s", values (m->binding, m->n_binding, &b));
+        dt_sheet_cell (t, "%s", dt_print_values (m->binding, m->n_binding, &b));
         (holds (m) ? dt_sheet_good : dt_sheet_bad) (t, m->state);
         dt_sheet_cell (t, "%" PRIu64, m->runs);
         dt_sheet_cell (t, "%" PRIu64, m->rows);
@@ -296,7 +286,7 @@ void dt_certified_print (const Detent__JobReply *j)
             const Detent__Certified *m = j->certified[i];
 
             dt_print (stdout, "%s/%s %s: %s: %s", m->family, m->site,
-                      values (m->binding, m->n_binding, &b), m->state, m->why);
+                      dt_print_values (m->binding, m->n_binding, &b), m->state, m->why);
             putchar ('\n');
         }
     if (j->n_certified == 0)
