@@ -206,8 +206,9 @@ struct dt_backend {
     /* Make this context one rank of a group, one process a rank: families that work over
      * ranks then take this rank's share of a call, and every rank must make the same calls
      * in the same order.  A rank that does not come is an error of the others' `run`
-     * (-DT_BACKEND_EPEER), not a hang.  Once in a context's life.  NULL: this backend's ranks are always its own
-     * (threads), and a context that never joins plays all ranks itself.
+     * (-DT_BACKEND_EPEER), not a hang.  A group may keep memory of the device, which no
+     * `plan` counts, until `close`.  Once in a context's life.  NULL: this backend's ranks
+     * are always its own (threads), and a context that never joins plays all ranks itself.
      *   -EINVAL  joined before, or no such rank      -errno  of `gather`
      *   -DT_BACKEND_EDEVICE, -DT_BACKEND_EPEER, -DT_BACKEND_ELOST */
     int (*join) (struct dt_backend_ctx *ctx, const struct dt_backend_join *join,

@@ -6,6 +6,7 @@
 
 #include <cuda_runtime_api.h>
 #include <detent/backend.h>
+#include <time.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -54,7 +55,8 @@ struct dt_backend_ctx {
  *   launch  queue the call on ctx->stream; never synchronise, never allocate: it
  *           may be captured into a graph
  *   join    NULL: knows no ranks
- *   finished  NULL, or what to look at once the stream is idle after a launch
+ *   wait    NULL: until the stream is idle.  Otherwise also whether the launch did what it
+ *           should, and until when that may take
  *   peers   1: once joined, other ranks take part in a run, so it may not be started
  *           again alone
  *   cold    1: the L2 cache is swept before each timed run: an engine comes to these
@@ -72,8 +74,8 @@ struct cuda_family {
     int (*launch) (struct dt_backend_ctx *ctx, size_t slot, const struct dt_backend_call *call,
                    const void *operands, void *output, void *workspace,
                    struct dt_backend_error *err);
-    int (*finished) (struct dt_backend_ctx *ctx, size_t slot, const struct dt_backend_call *call,
-                     struct dt_backend_error *err);
+    int (*wait) (struct dt_backend_ctx *ctx, size_t slot, const struct dt_backend_call *call,
+                 struct dt_backend_error *err);
     int (*rows) (struct dt_backend_ctx *ctx, size_t slot, const struct dt_backend_call *call,
                  struct dt_backend_row *ret, struct dt_backend_error *err);
     int peers, cold;
@@ -117,6 +119,15 @@ int cuda_state (struct dt_backend_ctx *ctx, struct dt_backend_error *err);
  * where there may be none.
  *   -EINVAL */
 int cuda_check_call (const struct dt_backend_call *call, struct dt_backend_error *err);
+
+/* The host's clock, which nobody sets. */
+static inline uint64_t cuda_host_ns (void)
+{
+    struct timespec t;
+
+    clock_gettime (CLOCK_MONOTONIC_RAW, &t);
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
 
 /* Mix one word into a digest of two.  Not cryptographic: it tells launches of one
  * call apart. */

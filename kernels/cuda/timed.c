@@ -29,14 +29,6 @@ struct graph {
     size_t expected; /* records that a run leaves */
 };
 
-static uint64_t now_ns (void)
-{
-    struct timespec t;
-
-    clock_gettime (CLOCK_MONOTONIC_RAW, &t);
-    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
 /* An error of the device, with the call that met it. */
 static int check (struct dt_backend_ctx *ctx, const struct cuda_run *run, cudaError_t e,
                   const char *what, struct dt_backend_error *err)
@@ -60,26 +52,24 @@ static int launch (struct dt_backend_ctx *ctx, const struct cuda_run *run,
                                 run->workspace, err);
 }
 
-/* Until the launch is complete, and what its family then has to say. */
+/* Until the launch is complete. */
 static int wait_for (struct dt_backend_ctx *ctx, const struct cuda_run *run,
                      struct dt_backend_error *err)
 {
-    int r = check (ctx, run, cudaStreamSynchronize (ctx->stream), "run", err);
-
-    if (r < 0 || !run->family->finished)
-        return r;
-    return run->family->finished (ctx, run->slot, run->call, err);
+    if (run->family->wait)
+        return run->family->wait (ctx, run->slot, run->call, err);
+    return check (ctx, run, cudaStreamSynchronize (ctx->stream), "run", err);
 }
 
 int cuda_run_plain (struct dt_backend_ctx *ctx, const struct cuda_run *run,
                     struct dt_backend_error *err)
 {
-    uint64_t begin = now_ns ();
+    uint64_t begin = cuda_host_ns ();
     int r;
 
     if ((r = launch (ctx, run, err)) < 0 || (r = wait_for (ctx, run, err)) < 0)
         return r;
-    ctx->elapsed_ns = now_ns () - begin;
+    ctx->elapsed_ns = cuda_host_ns () - begin;
     return 0;
 }
 
@@ -239,11 +229,11 @@ static int look (struct dt_backend_ctx *ctx, int now, const char **ret_slowed,
     int r;
 
     *ret_slowed = NULL;
-    if (!now && now_ns () - ctx->looked_ns < STATE_NS)
+    if (!now && cuda_host_ns () - ctx->looked_ns < STATE_NS)
         return 0;
     if ((r = cuda_state (ctx, err)) < 0)
         return r;
-    ctx->looked_ns = now_ns ();
+    ctx->looked_ns = cuda_host_ns ();
     *ret_slowed = slowed_by (ctx);
     return 0;
 }

@@ -2,6 +2,7 @@
 #include "kernels/allreduce/cuda/allreduce.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -153,11 +154,35 @@ static int launch_logical (struct dt_backend_ctx *ctx, const struct ar_shape *s,
     return cuda_check (ctx, ar_gather_launch (ctx->stream, s, operands, a->out, output), "gather", err);
 }
 
+/* A rank that did not come: the others' memory may be written at any time from here on,
+ * so the context gives no more sums. */
+static int rank_lost (const struct ar_group *g, const struct dt_backend_call *call,
+                      struct dt_backend_error *err)
+{
+    char which[32] = "some rank";
+
+    if (*g->lost != AR_SOME_RANK)
+        snprintf (which, sizeof which, "rank %u", *g->lost - 1);
+    return cuda_refuse (call, err, -DT_BACKEND_EPEER, "%s is lost: it did not come within %llu ms;"
+                        " start all ranks again", which, (unsigned long long)(g->timeout_ns / 1000000));
+}
+
+/* An error with the call that met it; of NCCL it may say that a rank is lost. */
+static int check (struct ar_group *g, const struct dt_backend_call *call, int r,
+                  const struct dt_backend_error *why, struct dt_backend_error *err)
+{
+    if (r == -DT_BACKEND_EPEER)
+        *g->lost = AR_SOME_RANK;
+    if (*g->lost)
+        return rank_lost (g, call, err);
+    return r < 0 ? cuda_refuse (call, err, r, "%s", why->text) : 0;
+}
+
 static int launch (struct dt_backend_ctx *ctx, size_t slot, const struct dt_backend_call *call,
                    const void *operands, void *output, void *workspace,
                    struct dt_backend_error *err)
 {
-    const struct ar_group *g = ctx->state[slot];
+    struct ar_group *g = ctx->state[slot];
     struct dt_backend_error why = { "" };
     struct ar_shape s;
     struct ar_args a;
@@ -165,28 +190,30 @@ static int launch (struct dt_backend_ctx *ctx, size_t slot, const struct dt_back
 
     if ((r = ar_shape_init (&s, g, call, err)) < 0 || s.n == 0)
         return r;
+    if (*g->lost)
+        return rank_lost (g, call, err);
     a = args_of (g, &s, operands, output, workspace);
     if (s.order == AR_NCCL)
-        r = ar_nccl_launch (g->nccl, ctx->stream, a.x, output, s.n, s.bf16, &why);
+        r = ar_nccl_launch (g->nccl, ctx, a.x, output, s.n, s.bf16, &why);
     else if (g->ranks > 1)
         r = cuda_check (ctx, ar_launch (ctx->stream, &a, &s), "launch", &why);
     else
         r = launch_logical (ctx, &s, &a, operands, output, &why);
-    return r < 0 ? cuda_refuse (call, err, r, "%s", why.text) : 0;
+    return check (g, call, r, &why, err);
 }
 
-/* A rank that did not come: the others' memory may be written at any time from here on,
- * so the context gives no more sums. */
-static int finished (struct dt_backend_ctx *ctx, size_t slot, const struct dt_backend_call *call,
-                     struct dt_backend_error *err)
+static int wait (struct dt_backend_ctx *ctx, size_t slot, const struct dt_backend_call *call,
+                 struct dt_backend_error *err)
 {
-    const struct ar_group *g = ctx->state[slot];
+    struct ar_group *g = ctx->state[slot];
+    struct dt_backend_error why = { "" };
+    int r;
 
-    if (!*g->lost)
-        return 0;
-    return cuda_refuse (call, err, -DT_BACKEND_EPEER, "rank %u is lost: it did not come within %llu ms;"
-                        " start all ranks again", *g->lost - 1,
-                        (unsigned long long)(g->timeout_ns / 1000000));
+    if (g->ranks > 1 && call->param[AR_ORDER].one == AR_NCCL)
+        r = ar_nccl_wait (g->nccl, ctx, &why);
+    else
+        r = cuda_check (ctx, cudaStreamSynchronize (ctx->stream), "run", &why);
+    return check (g, call, r, &why, err);
 }
 
 static int rows (struct dt_backend_ctx *ctx, size_t slot, const struct dt_backend_call *call,
@@ -209,5 +236,5 @@ static int rows (struct dt_backend_ctx *ctx, size_t slot, const struct dt_backen
 
 const struct cuda_family cuda_allreduce = {
     .family = &family, .open = open_state, .close = close_state, .join = join, .plan = plan,
-    .fill = fill, .launch = launch, .finished = finished, .rows = rows, .peers = 1,
+    .fill = fill, .launch = launch, .wait = wait, .rows = rows, .peers = 1,
 };

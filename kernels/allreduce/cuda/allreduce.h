@@ -23,8 +23,11 @@ extern "C" {
 /* 16-byte vectors of a block below which words() does not cut a message further. */
 #define AR_WORD_LEAST 32u
 /* How long a rank waits for another, unless DETENT_CUDA_PEER_MS says otherwise: far
- * beyond any message, and below the deadline of a worker's reply. */
+ * beyond any message, and below the deadline of a worker's reply.  All that one `run`
+ * launches waits so long together: what follows a launch that gave up ends at once. */
 #define AR_TIMEOUT_MS 5000u
+/* In `lost`: some rank; NCCL does not say which. */
+#define AR_SOME_RANK (AR_MAX_RANKS + 1u)
 
 enum ar_fact { AR_RANKS, AR_BF16, AR_MAX_BYTES, AR_N_FACTS };
 enum ar_field { AR_BYTES, AR_CAPTURED, AR_N_FIELDS };
@@ -32,16 +35,21 @@ enum ar_param { AR_ORDER, AR_ALGORITHM, AR_BLOCKS, AR_N_PARAMS };
 enum ar_order { AR_BY_RANK, AR_NCCL };
 enum ar_algorithm { AR_PUSH, AR_PULL, AR_TWO_SHOT, AR_WORDS, AR_N_ALGORITHMS };
 
+/* Where a block of a rank is, in one load. */
+struct ar_state {
+    uint64_t count; /* chunk that it has reached of those sent as words */
+    uint32_t epoch; /* likewise of the others */
+    uint32_t lost;  /* 1: a rank did not come, and every launch ends at once */
+};
+
 /* A rank's part of the symmetric memory, from its start:
  *   flags  uint32 [AR_MAX_BLOCKS][AR_MAX_RANKS]  chunk that the other rank has reached
- *   epoch  uint32 [AR_MAX_BLOCKS]                chunk that this rank's block has reached
- *   count  uint64 [AR_MAX_BLOCKS]                likewise of chunks sent as words
+ *   state  ar_state [AR_MAX_BLOCKS]              of this rank's blocks
  *   words  [AR_WORD_SLOTS][ranks][slot_blocks][2 * AR_THREADS] of 16 bytes
  *   slots  [AR_SLOTS][ranks][slot_blocks][AR_CHUNK] vectors
  * All but the slots start as zeros. */
-#define AR_EPOCH_AT ((size_t)AR_MAX_BLOCKS * AR_MAX_RANKS * 4)
-#define AR_COUNT_AT (AR_EPOCH_AT + (size_t)AR_MAX_BLOCKS * 4)
-#define AR_WORDS_AT (AR_COUNT_AT + (size_t)AR_MAX_BLOCKS * 8)
+#define AR_STATE_AT ((size_t)AR_MAX_BLOCKS * AR_MAX_RANKS * 4)
+#define AR_WORDS_AT (AR_STATE_AT + (size_t)AR_MAX_BLOCKS * sizeof (struct ar_state))
 static inline size_t ar_slots_at (size_t ranks, size_t slot_blocks)
 {
     return AR_WORDS_AT + AR_WORD_SLOTS * ranks * slot_blocks * 2 * AR_THREADS * 16;
@@ -83,7 +91,7 @@ struct ar_args {
     char *out;                /* [here][vectors] */
     uint32_t ranks, first, slot_blocks, chunk;
     uint64_t vectors, slots_at;
-    uint32_t *lost;           /* set to 1 + the rank that did not come; on the host */
+    uint32_t *lost;           /* see struct ar_group */
     uint64_t timeout_ns;
 #ifdef DT_PLANT
     uint32_t plant;           /* enum ar_plant */
@@ -94,7 +102,9 @@ struct ar_args {
 struct ar_group {
     uint32_t rank, ranks;
     char *bank[AR_MAX_RANKS]; /* own memory at `rank`, the others' mapped */
-    volatile uint32_t *lost;  /* host memory that the device writes */
+    /* Host memory that the device writes: 0, 1 + the rank that did not come, or
+     * AR_SOME_RANK.  The group then has no more sums. */
+    volatile uint32_t *lost;
     uint32_t *lost_device;
     uint64_t timeout_ns;
     struct ar_nccl *nccl;     /* NULL: not loaded, and why_nccl says so */
@@ -113,16 +123,23 @@ struct ar_group *ar_group_free (struct ar_group *g); /* NULL ok; returns NULL */
 int ar_group_join (struct dt_backend_ctx *ctx, struct ar_group *g, const struct dt_backend_join *join,
                    struct dt_backend_error *err);
 
-/* nccl.c: NCCL, by tree on one channel; its order is its own. */
+/* nccl.c: NCCL, by tree on one channel; its order is its own.  Its group is made by the
+ * first launch, so a process that never asks for its order has none. */
 int ar_nccl_new (struct ar_nccl **ret, struct dt_backend_error *err);
 struct ar_nccl *ar_nccl_free (struct ar_nccl *n); /* NULL ok; returns NULL */
 int ar_nccl_version (const struct ar_nccl *n);    /* 22803 */
 #define AR_NCCL_ID_BYTES 128
 int ar_nccl_id (struct ar_nccl *n, char id[AR_NCCL_ID_BYTES], struct dt_backend_error *err);
-int ar_nccl_join (struct ar_nccl *n, const char id[AR_NCCL_ID_BYTES], uint32_t rank, uint32_t ranks,
-                  struct dt_backend_error *err);
-int ar_nccl_launch (struct ar_nccl *n, cudaStream_t stream, const void *x, void *out, size_t elements,
-                    int bf16, struct dt_backend_error *err);
+void ar_nccl_join (struct ar_nccl *n, const char id[AR_NCCL_ID_BYTES], uint32_t rank, uint32_t ranks,
+                   uint64_t timeout_ns);
+
+/* Queue a sum on the context's stream; wait until that is idle.
+ *   -DT_BACKEND_EPEER  a rank is gone, or did not come within `timeout_ns`: NCCL's group is
+ *                      given up, and the stream gets idle without a sum
+ *   -DT_BACKEND_EDEVICE, -DT_BACKEND_ELOST */
+int ar_nccl_launch (struct ar_nccl *n, struct dt_backend_ctx *ctx, const void *x, void *out,
+                    size_t elements, int bf16, struct dt_backend_error *err);
+int ar_nccl_wait (struct ar_nccl *n, struct dt_backend_ctx *ctx, struct dt_backend_error *err);
 
 /* Kernels; queued on the stream. */
 cudaError_t ar_load (size_t *ret_resident, int *ret_overlap); /* before any capture */

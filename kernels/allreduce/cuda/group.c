@@ -110,19 +110,20 @@ static int open_banks (struct dt_backend_ctx *ctx, struct ar_group *g, const str
     return 0;
 }
 
-/* NCCL takes part only if every rank has it: one that waits for another hangs. */
-static int join_nccl (struct ar_group *g, const struct card *cards, struct dt_backend_error *err)
+/* NCCL takes part only if every rank has it. */
+static void join_nccl (struct ar_group *g, const struct card *cards)
 {
     uint32_t i, all = 1;
 
     for (i = 0; i < g->ranks; i++)
         all = all && cards[i].has_nccl;
-    if (all)
-        return ar_nccl_join (g->nccl, cards[0].nccl_id, g->rank, g->ranks, err);
+    if (all) {
+        ar_nccl_join (g->nccl, cards[0].nccl_id, g->rank, g->ranks, g->timeout_ns);
+        return;
+    }
     if (g->nccl)
         cuda_fail (&g->why_nccl, 0, "NCCL is not there on every rank");
     g->nccl = ar_nccl_free (g->nccl);
-    return 0;
 }
 
 int ar_group_join (struct dt_backend_ctx *ctx, struct ar_group *g, const struct dt_backend_join *join,
@@ -150,7 +151,7 @@ int ar_group_join (struct dt_backend_ctx *ctx, struct ar_group *g, const struct 
         goto fail;
     }
     if ((r = open_banks (ctx, g, cards, err)) == 0)
-        r = join_nccl (g, cards, err);
+        join_nccl (g, cards);
 fail:
     free (cards);
     return r;

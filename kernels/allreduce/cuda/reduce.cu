@@ -62,6 +62,33 @@ static __device__ void signal (const block &k, uint32_t epoch)
     }
 }
 
+static __device__ ar_state *state_of (const block &k)
+{
+    return (ar_state *)(k.a->bank[k.rank] + AR_STATE_AT);
+}
+
+static_assert (sizeof (ar_state) == sizeof (uint4), "a state is one load");
+
+/* Where the launch before left this block. */
+static __device__ ar_state load_state (const block &k)
+{
+    union {
+        uint4 v;
+        ar_state state;
+    } u;
+
+    u.v = __ldcg ((const uint4 *)(state_of (k) + k.b));
+    return u.state;
+}
+
+/* Rank r did not come: the host is told, and the launches that follow, which end at once. */
+static __device__ void give_up (const block &k, uint32_t r)
+{
+    for (uint32_t b = 0; b < k.a->slot_blocks; b++)
+        *(volatile uint32_t *)&state_of (k)[b].lost = 1;
+    *(volatile uint32_t *)k.a->lost = r + 1;
+}
+
 /* Wait until every other rank has signalled `epoch`.  0, or 1 if one did not come. */
 static __device__ int wait (const block &k, uint32_t epoch)
 {
@@ -77,7 +104,7 @@ static __device__ int wait (const block &k, uint32_t epoch)
             lost = now_ns () > until;
         }
         if (lost)
-            *(volatile uint32_t *)k.a->lost = threadIdx.x + 1;
+            give_up (k, threadIdx.x);
     }
     return __syncthreads_or (lost);
 }
@@ -336,7 +363,7 @@ static __device__ int await_words (const block &k, uint32_t r, uint64_t chunk, u
         if (until == 0)
             until = now_ns () + k.a->timeout_ns;
         if (now_ns () > until) {
-            *(volatile uint32_t *)k.a->lost = r + 1;
+            give_up (k, r);
             return 1;
         }
     }
@@ -351,9 +378,12 @@ static __device__ int await_words (const block &k, uint32_t r, uint64_t chunk, u
  * rank. */
 template <int BF16> static __device__ void words (const block &k)
 {
-    uint64_t *count = (uint64_t *)(k.a->bank[k.rank] + AR_COUNT_AT) + k.b, chunk = *count, at;
+    ar_state state = load_state (k);
+    uint64_t chunk = state.count, at;
     uint32_t i, r;
 
+    if (state.lost)
+        return;
     for (i = 0; (at = chunk_at (k, i)) < k.a->vectors; i++) {
         float acc[lane<BF16>::N] = { 0 };
         int lost = 0;
@@ -374,7 +404,7 @@ template <int BF16> static __device__ void words (const block &k)
             return;
     }
     if (threadIdx.x == 0 && i)
-        *count = chunk;
+        state_of (k)[k.b].count = chunk;
 }
 
 /* --- the launch -------------------------------------------------------------------- */
@@ -391,7 +421,8 @@ static __device__ void await_launch ()
 template <int BF16, int ALGORITHM>
 static __global__ void __launch_bounds__ (AR_THREADS) reduce (const __grid_constant__ ar_args a)
 {
-    uint32_t n, *epoch;
+    ar_state state;
+    uint32_t n;
     block k;
 
     k.a = &a;
@@ -404,13 +435,15 @@ static __global__ void __launch_bounds__ (AR_THREADS) reduce (const __grid_const
         words<BF16> (k);
         return;
     }
-    epoch = (uint32_t *)(a.bank[k.rank] + AR_EPOCH_AT) + k.b;
-    k.epoch = *epoch;
+    state = load_state (k);
+    if (state.lost)
+        return;
+    k.epoch = state.epoch;
     __syncthreads ();
     n = ALGORITHM == AR_TWO_SHOT ? two_shot<BF16> (k)
         : ALGORITHM == AR_PUSH ? one_shot<BF16, 1> (k) : one_shot<BF16, 0> (k);
     if (threadIdx.x == 0 && n)
-        *epoch = k.epoch + n;
+        state_of (k)[k.b].epoch = k.epoch + n;
 }
 
 static const void *const kernels[2][AR_N_ALGORITHMS] = {
