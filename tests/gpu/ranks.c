@@ -1,10 +1,12 @@
 /* Checks of the CUDA all-reduce on a GPU: ranks PLUGIN WHAT.
- *   bits        2 to 8 logical ranks, every algorithm and number of blocks, many sizes,
+ *   bits        2 to 16 logical ranks, every algorithm and number of blocks, many sizes,
  *               against the sum in rank order on the host and against float64
  *   offsets     a request's bits alone and at every place of a vector
- *   repeats     1,000 repeats while another stream keeps the device busy
+ *   repeats     1,000 repeats of three sizes while another stream keeps the device busy
  *   pair        two processes on two GPUs: bits of every algorithm, 1,000 repeats
- *   lost        two processes, of which one leaves: the other says so
+ *   lost        two processes, of which one leaves or does not come: the other says so
+ *   dead        two processes that sum by NCCL, while the planted plugin ends one's device:
+ *               it names the device's error, the other one says who is lost
  *   small       one small call of each algorithm, for compute-sanitizer
  * Exit status: 0 as it should be, 1 not, 77 too few devices. */
 #include <dlfcn.h>
@@ -24,6 +26,7 @@
 
 #define ARRAY_SIZE(a) (sizeof (a) / sizeof *(a))
 #define MAX_REQUESTS 4
+#define PRINTED 20 /* failures, at most */
 #define MOST_BYTES ((int64_t)1 << 27)
 
 static const struct dt_backend *backend;
@@ -39,7 +42,7 @@ static void verdict (int good, const char *format, ...)
     checks++;
     if (good)
         return;
-    if (++failures > 20)
+    if (++failures > PRINTED)
         return;
     printf ("FAIL: ");
     va_start (args, format);
@@ -74,9 +77,10 @@ static void load (const char *path)
         die (path, "no family allreduce");
 }
 
-static struct dt_backend_ctx *open_device (uint32_t device)
+static struct dt_backend_ctx *open_context (uint32_t device, uint32_t timed)
 {
-    struct dt_backend_options options = { .device = device };
+    struct dt_backend_options options = { .device = device, .timed = timed,
+                                          .others = DT_BACKEND_OTHERS_TAKEN };
     struct dt_backend_error err = { "" };
     struct dt_backend_ctx *ctx;
     int r = backend->open (&options, &ctx, &err);
@@ -88,6 +92,11 @@ static struct dt_backend_ctx *open_device (uint32_t device)
     if (r < 0)
         die ("open", err.text);
     return ctx;
+}
+
+static struct dt_backend_ctx *open_device (uint32_t device)
+{
+    return open_context (device, 0);
 }
 
 /* One call and its buffers. */
@@ -203,25 +212,25 @@ static uint16_t to_bf16 (float f)
     return (uint16_t)((u + 0x7fff + (u >> 16 & 1)) >> 16);
 }
 
-/* `want`: the canonical bits, `size`: the terms' sizes, `exact`: in float64. */
+/* `want`: the canonical bits; `far`: how many of them are far from the sum in float64. */
 struct reference {
     unsigned char *want;
-    double *exact, *size;
+    size_t far;
 };
 
 static struct reference reference_of (struct job *j)
 {
     size_t ranks = j->shape.ranks, n = j->shape.n, elem = j->shape.bf16 ? 2 : 4, i, r;
     unsigned char *x = malloc (j->shape.vectors * 16 * ranks + 1);
-    struct reference ref = { malloc (n * elem + 1), calloc (n + 1, sizeof (double)),
-                             calloc (n + 1, sizeof (double)) };
+    struct reference ref = { malloc (n * elem + 1), 0 };
     struct dt_backend_error err = { "" };
 
-    if (!x || !ref.want || !ref.exact || !ref.size)
+    if (!x || !ref.want)
         die ("reference", "out of memory");
     if (backend->read (j->ctx, j->operands, j->shape.x, j->shape.vectors * 16 * ranks, x, &err) < 0)
         die ("reference", err.text);
     for (i = 0; i < n; i++) {
+        double exact = 0, size = 0;
         float sum = 0.0f;
         uint16_t bits;
 
@@ -229,11 +238,13 @@ static struct reference reference_of (struct job *j)
             float v = value_at (x + r * j->shape.vectors * 16, j->shape.bf16, i);
 
             sum += v;
-            ref.exact[i] += (double)v;
-            ref.size[i] += fabs ((double)v);
+            exact += (double)v;
+            size += fabs ((double)v);
         }
         bits = to_bf16 (sum);
         memcpy (ref.want + i * elem, elem == 2 ? (void *)&bits : (void *)&sum, elem);
+        ref.far += fabs ((double)value_at (ref.want, j->shape.bf16, i) - exact)
+                   > size * (double)ranks * 0x1p-24 + (elem == 2 ? fabs (exact) * 0x1p-8 : 0);
     }
     free (x);
     return ref;
@@ -242,28 +253,32 @@ static struct reference reference_of (struct job *j)
 static void reference_done (struct reference *ref)
 {
     free (ref->want);
-    free (ref->exact);
-    free (ref->size);
+}
+
+/* How many of n elements differ. */
+static size_t count_differing (const unsigned char *a, const unsigned char *b, size_t n, size_t elem)
+{
+    size_t i, differ = 0;
+
+    for (i = 0; i < n; i++)
+        differ += memcmp (a + i * elem, b + i * elem, elem) != 0;
+    return differ;
 }
 
 /* One request: every rank's output holds the canonical bits. */
 static void compare (const struct job *j, const struct reference *ref, const unsigned char *out,
                      const char *what)
 {
-    size_t elem = j->shape.bf16 ? 2 : 4, bytes = j->shape.n * elem, r, i, differ = 0, far = 0;
+    size_t elem = j->shape.bf16 ? 2 : 4, bytes = j->shape.n * elem, r, differ = 0;
 
     for (r = 0; r < j->shape.here; r++)
-        for (i = 0; i < j->shape.n; i++) {
-            double got = (double)value_at (out + r * bytes, j->shape.bf16, i);
-
-            differ += memcmp (out + r * bytes + i * elem, ref->want + i * elem, elem) != 0;
-            far += fabs (got - ref->exact[i]) > ref->size[i] * (double)j->shape.ranks * 0x1p-24
-                                                + (elem == 2 ? fabs (ref->exact[i]) * 0x1p-8 : 0);
-        }
-    verdict (differ == 0 && far == 0, "%s: %zu ranks, %s, %zu bytes, data %u, algorithm %d, %lld"
+        if (memcmp (out + r * bytes, ref->want, bytes) != 0)
+            differ += failures < PRINTED ? count_differing (out + r * bytes, ref->want, j->shape.n, elem)
+                                         : 1; /* nobody will read it */
+    verdict (differ == 0 && ref->far == 0, "%s: %zu ranks, %s, %zu bytes, data %u, algorithm %d, %lld"
              " blocks: %zu of %zu outputs differ, %zu are far from float64", what, j->shape.ranks,
              elem == 2 ? "bf16" : "fp32", bytes, j->call.data, (int)j->shape.algorithm,
-             (long long)j->param[AR_BLOCKS].one, differ, j->shape.n * j->shape.here, far);
+             (long long)j->param[AR_BLOCKS].one, differ, j->shape.n * j->shape.here, ref->far);
 }
 
 /* Every algorithm and number of blocks on one set of operands. */
@@ -285,69 +300,125 @@ static void all_ways (struct job *j, const struct reference *ref, const char *wh
         }
 }
 
-static void check_bits (const int64_t *sizes, size_t n_sizes, int most_ranks)
+/* On 'ranks' logical ranks of one device. */
+static void check_bits_of (struct dt_backend_ctx *ctx, int ranks, const int64_t *sizes, size_t n_sizes)
 {
-    struct dt_backend_ctx *ctx = open_device (0);
     size_t i;
-    int ranks, bf16;
+    int bf16;
 
-    for (ranks = 2; ranks <= most_ranks; ranks++)
-        for (i = 0; i < n_sizes; i++)
-            for (bf16 = 0; bf16 < 2; bf16++) {
-                struct reference ref;
-                struct job j;
+    for (i = 0; i < n_sizes; i++)
+        for (bf16 = 0; bf16 < 2; bf16++) {
+            struct reference ref;
+            struct job j;
 
-                job_init (&j, ctx, ranks, bf16);
-                job_add (&j, sizes[i], 7 + i);
-                job_fill (&j, (uint32_t)(i % 2 ? DT_BACKEND_SPREAD : DT_BACKEND_CANCEL));
-                ref = reference_of (&j);
-                all_ways (&j, &ref, "bits");
-                reference_done (&ref);
-                job_done (&j);
-            }
+            job_init (&j, ctx, ranks, bf16);
+            job_add (&j, sizes[i], 7 + i);
+            job_fill (&j, (uint32_t)(i % 2 ? DT_BACKEND_SPREAD : DT_BACKEND_CANCEL));
+            ref = reference_of (&j);
+            all_ways (&j, &ref, "bits");
+            reference_done (&ref);
+            job_done (&j);
+        }
+}
+
+static const int64_t sizes[] = { 4, 16, 20, 1024, 4100, 16384, 65536 + 8, 262144, (1 << 20) + 12,
+                                 1 << 23, 1 << 26 };
+#define LARGE 2 /* the last ones, which take long */
+
+static void check_bits (void)
+{
+    static const int64_t some[] = { 20, 4100, 262144 };
+    struct dt_backend_ctx *ctx = open_device (0);
+    int ranks;
+
+    for (ranks = 2; ranks <= 8; ranks++)
+        check_bits_of (ctx, ranks, sizes, ARRAY_SIZE (sizes) - LARGE);
+    for (; ranks <= AR_MAX_RANKS; ranks++)
+        check_bits_of (ctx, ranks, some, ARRAY_SIZE (some));
+    check_bits_of (ctx, 2, sizes + ARRAY_SIZE (sizes) - LARGE, LARGE);
+    check_bits_of (ctx, 5, sizes + ARRAY_SIZE (sizes) - LARGE, 1);
+    backend->close (ctx);
+}
+
+static void check_small (void)
+{
+    static const int64_t few[] = { 4, 20, 4100 };
+    struct dt_backend_ctx *ctx = open_device (0);
+
+    check_bits_of (ctx, 2, few, ARRAY_SIZE (few));
+    check_bits_of (ctx, 3, few, ARRAY_SIZE (few));
     backend->close (ctx);
 }
 
 /* ---- offsets ---- */
 
-static void check_offsets (void)
+/* The output alone of a request of these bytes. */
+static unsigned char *alone_of (struct dt_backend_ctx *ctx, int ranks, int bf16, int64_t bytes)
 {
-    const int64_t bytes = 6002; /* 3,001 elements */
-    struct dt_backend_ctx *ctx = open_device (0);
-    int64_t before;
+    unsigned char *out;
+    struct job j;
+
+    job_init (&j, ctx, ranks, bf16);
+    job_add (&j, bytes, 99);
+    job_fill (&j, DT_BACKEND_CANCEL);
+    out = job_run (&j);
+    job_done (&j);
+    return out;
+}
+
+/* The same request 'before' bytes into a message, by every algorithm and some numbers of blocks. */
+static void check_offset (struct dt_backend_ctx *ctx, int ranks, int bf16, int64_t bytes, int64_t before,
+                          const unsigned char *alone)
+{
+    static const int64_t blocks[] = { 4, 32, AR_MAX_BLOCKS };
+    struct dt_backend_row row[MAX_REQUESTS];
+    struct dt_backend_error err = { "" };
+    struct job j;
+    size_t b;
     int a;
 
-    for (a = 0; a < AR_N_ALGORITHMS; a++) {
-        struct dt_backend_row row[MAX_REQUESTS];
-        struct dt_backend_error err = { "" };
-        unsigned char *alone, *among;
-        struct job j;
+    job_init (&j, ctx, ranks, bf16);
+    job_add (&j, before, 5);
+    job_add (&j, bytes, 99);
+    job_add (&j, 70000 - before, 6);
+    job_fill (&j, DT_BACKEND_CANCEL);
+    for (a = 0; a < AR_N_ALGORITHMS; a++)
+        for (b = 0; b < ARRAY_SIZE (blocks); b++) {
+            unsigned char *among;
 
-        job_init (&j, ctx, 4, 1);
-        j.param[AR_ALGORITHM].one = a;
-        job_add (&j, bytes, 99);
-        job_fill (&j, DT_BACKEND_CANCEL);
-        alone = job_run (&j);
-        job_done (&j);
-        for (before = 0; before <= 18; before += 2) {
-            job_init (&j, ctx, 4, 1);
             j.param[AR_ALGORITHM].one = a;
-            job_add (&j, before, 5);
-            job_add (&j, bytes, 99);
-            job_add (&j, 70000 - before, 6);
-            job_fill (&j, DT_BACKEND_CANCEL);
+            j.param[AR_BLOCKS].one = blocks[b];
             among = job_run (&j);
             if (backend->rows (ctx, &j.call, row, &err) < 0)
                 die ("rows", err.text);
-            verdict (row[1].length == (size_t)bytes * 4
+            verdict (row[1].length == (size_t)(bytes * ranks)
                      && memcmp (alone, among + row[1].offset, row[1].length) == 0,
-                     "offsets: algorithm %d: a request %lld bytes into the message has other bits", a,
-                     (long long)before);
+                     "offsets: %d ranks, %s, algorithm %d, %lld blocks: a request of %lld bytes has other"
+                     " bits %lld bytes into the message", ranks, bf16 ? "bf16" : "fp32", a,
+                     (long long)blocks[b], (long long)bytes, (long long)before);
             free (among);
-            job_done (&j);
         }
-        free (alone);
-    }
+    job_done (&j);
+}
+
+static void check_offsets (void)
+{
+    static const int64_t elements[] = { 3001, 20006, 300001 };
+    static const int ranks[] = { 2, 4, 7 };
+    struct dt_backend_ctx *ctx = open_device (0);
+    size_t i, k;
+    int bf16, at;
+
+    for (i = 0; i < ARRAY_SIZE (ranks); i++)
+        for (k = 0; k < ARRAY_SIZE (elements); k++)
+            for (bf16 = 0; bf16 < 2; bf16++) {
+                int64_t elem = bf16 ? 2 : 4;
+                unsigned char *alone = alone_of (ctx, ranks[i], bf16, elements[k] * elem);
+
+                for (at = 0; at < 10; at++)
+                    check_offset (ctx, ranks[i], bf16, elements[k] * elem, at * elem, alone);
+                free (alone);
+            }
     backend->close (ctx);
 }
 
@@ -388,23 +459,29 @@ static void repeat (struct job *j, const struct reference *ref, const char *what
         }
 }
 
+static const int64_t repeated[] = { 20, 40012, (1 << 20) + 12 };
+
 static void check_repeats (void)
 {
     struct dt_backend_ctx *ctx = open_device (0);
-    struct reference ref;
     pthread_t busy;
-    struct job j;
+    size_t i;
 
     if (pthread_create (&busy, NULL, keep_busy, NULL) != 0)
         die ("contention", "no thread");
-    job_init (&j, ctx, 4, 1);
-    job_add (&j, 40010, 11);
-    job_fill (&j, DT_BACKEND_CANCEL);
-    j.param[AR_BLOCKS].one = 8;
-    ref = reference_of (&j);
-    repeat (&j, &ref, "repeats");
-    reference_done (&ref);
-    job_done (&j);
+    for (i = 0; i < ARRAY_SIZE (repeated); i++) {
+        struct reference ref;
+        struct job j;
+
+        job_init (&j, ctx, 4, 1);
+        job_add (&j, repeated[i], 11);
+        job_fill (&j, DT_BACKEND_CANCEL);
+        j.param[AR_BLOCKS].one = 8;
+        ref = reference_of (&j);
+        repeat (&j, &ref, "repeats");
+        reference_done (&ref);
+        job_done (&j);
+    }
     atomic_store (&stop, 1);
     pthread_join (busy, NULL);
     backend->close (ctx);
@@ -443,11 +520,11 @@ static int gather (void *user, const void *mine, size_t bytes, void *all)
     return transfer (e->fd, at + (size_t)(1 - e->rank) * bytes, bytes, 1);
 }
 
-static struct dt_backend_ctx *join (struct end *e)
+static struct dt_backend_ctx *join (struct end *e, uint32_t timed)
 {
     struct dt_backend_join how = { (uint32_t)e->rank, 2, gather, e };
     struct dt_backend_error err = { "" };
-    struct dt_backend_ctx *ctx = open_device ((uint32_t)e->rank);
+    struct dt_backend_ctx *ctx = open_context ((uint32_t)e->rank, timed);
 
     if (backend->join (ctx, &how, &err) < 0)
         die ("join", err.text);
@@ -479,41 +556,142 @@ static void check_pair_size (struct dt_backend_ctx *ctx, struct dt_backend_ctx *
     job_done (&j);
 }
 
-static const int64_t sizes[] = { 4, 16, 20, 1024, 4100, 16384, 65536 + 8, 262144, (1 << 20) + 12, 1 << 23 };
-
 static int pair_rank (int rank, int fd)
 {
     struct end e = { rank, fd };
-    struct dt_backend_ctx *ctx = join (&e), *alone = open_device ((uint32_t)rank);
+    struct dt_backend_ctx *ctx = join (&e, 0), *alone = open_device ((uint32_t)rank);
     size_t i;
     int bf16;
 
     for (i = 0; i < ARRAY_SIZE (sizes); i++)
         for (bf16 = 0; bf16 < 2; bf16++)
             check_pair_size (ctx, alone, rank, sizes[i], bf16, 0);
-    check_pair_size (ctx, alone, rank, 40012, 1, 1);
+    for (i = 0; i < ARRAY_SIZE (repeated); i++)
+        check_pair_size (ctx, alone, rank, repeated[i], 1, 1);
     backend->close (alone);
     backend->close (ctx);
     return failures != 0;
 }
 
+/* ---- a rank that is lost ---- */
+
+/* Seconds for a run that loses a rank: more than one patience of 1.5 s, less than one for each
+ * launch that a timed run consists of. */
+#define LOST_S 8
+
+/* What rank 1 does while rank 0 runs a call: it leaves, or it stays and does not come.  `well`:
+ * after a call that went well. */
+static const struct lost {
+    const char *what;
+    uint32_t timed;
+    int events;       /* the clock is events' */
+    int well, leaves;
+    enum ar_order order;
+    enum ar_algorithm algorithm;
+} lost_cases[] = {
+    { "rank 1 leaves", 0, 0, 0, 1, AR_BY_RANK, AR_PUSH },
+    { "timed, rank 1 leaves", 1, 0, 1, 1, AR_BY_RANK, AR_WORDS },
+    { "timed, rank 1 does not come", 1, 0, 1, 0, AR_BY_RANK, AR_TWO_SHOT },
+    { "timed by events, rank 1 does not come", 1, 1, 1, 0, AR_BY_RANK, AR_PULL },
+    { "NCCL, rank 1 does not come to the first sum", 0, 0, 0, 0, AR_NCCL, AR_PUSH },
+    { "NCCL, timed, rank 1 leaves", 1, 0, 1, 1, AR_NCCL, AR_PUSH },
+    { "NCCL, timed, rank 1 does not come", 1, 0, 1, 0, AR_NCCL, AR_PUSH },
+};
+
+static const char *plugin;
+static const struct lost *lost;
+
+static int run_once (struct job *j, struct dt_backend_error *err)
+{
+    return backend->run (j->ctx, &j->call, j->operands, j->output, j->workspace, err);
+}
+
+/* Both ranks; again if a run gave no time to one of them. */
+static void run_well (struct job *j, struct end *e)
+{
+    struct dt_backend_error err = { "" };
+    int r, all[2], i;
+
+    for (i = 0; i < 20; i++) {
+        r = run_once (j, &err);
+        if (r < 0 && r != -EAGAIN)
+            die ("lost: a call before", err.text);
+        if (gather (e, &r, sizeof r, all) < 0)
+            die ("lost", "the other rank is gone too early");
+        if (all[0] == 0 && all[1] == 0)
+            return;
+    }
+    die ("lost: a call before", err.text);
+}
+
+/* A small sum of this rank, which joins the other one first. */
+static void pair_job (struct job *j, struct end *e, uint32_t timed, enum ar_order order,
+                      enum ar_algorithm algorithm)
+{
+    job_init (j, join (e, timed), 2, 1);
+    j->group.ranks = 2;
+    j->group.rank = (uint32_t)e->rank;
+    job_add (j, 16384, 21);
+    job_fill (j, DT_BACKEND_RANDOM);
+    j->param[AR_ORDER].one = order;
+    j->param[AR_ALGORITHM].one = algorithm;
+}
+
 static int lost_rank (int rank, int fd)
 {
+    struct dt_backend_error err = { "" }, again = { "" };
     struct end e = { rank, fd };
-    struct dt_backend_ctx *ctx = join (&e);
-    struct dt_backend_error err = { "" };
     struct job j;
+    char byte;
+    int r;
 
-    if (rank == 1)
+    if (lost->events)
+        setenv ("DETENT_CUDA_CLOCK", "events", 1);
+    load (plugin);
+    pair_job (&j, &e, lost->timed, lost->order, lost->algorithm);
+    if (lost->well)
+        run_well (&j, &e);
+    if (rank == 1) {
+        if (!lost->leaves)
+            transfer (fd, &byte, 1, 1); /* until rank 0 ends */
         _exit (0); /* a rank that dies takes nothing down with it */
-    job_init (&j, ctx, 2, 1);
-    j.group.ranks = 2;
-    job_add (&j, 16384, 21);
-    job_fill (&j, DT_BACKEND_RANDOM);
-    verdict (backend->run (ctx, &j.call, j.operands, j.output, j.workspace, &err)
-             == -DT_BACKEND_EDEVICE && strstr (err.text, "rank 1 is lost"),
-             "lost: a rank that left is not reported: %s", err.text);
-    printf ("lost: %s\n", err.text);
+    }
+    alarm (LOST_S);
+    r = run_once (&j, &err);
+    verdict (r == -DT_BACKEND_EPEER && strstr (err.text, " is lost"), "lost: %s: not reported: %d %s",
+             lost->what, r, err.text);
+    r = run_once (&j, &again);
+    verdict (r == -DT_BACKEND_EPEER && strstr (again.text, " is lost"),
+             "lost: %s: not reported to the next call: %d %s", lost->what, r, again.text);
+    job_done (&j);
+    backend->close (j.ctx);
+    alarm (0);
+    printf ("lost: %s: %.90s\n", lost->what, err.text);
+    return failures != 0;
+}
+
+static int dead_rank (int rank, int fd)
+{
+    struct dt_backend_error err = { "" };
+    struct end e = { rank, fd };
+    struct job j;
+    int i, r = 0;
+
+    setenv ("DT_PLANT", rank == 0 ? "trap" : "none", 1);
+    load (plugin);
+    pair_job (&j, &e, 0, AR_NCCL, AR_PUSH);
+    alarm (2 * LOST_S); /* NCCL's group is made too */
+    for (i = 0; i < 20 && r == 0; i++)
+        r = run_once (&j, &err);
+    if (rank == 0)
+        verdict (r == -DT_BACKEND_ELOST && strstr (err.text, "cudaErrorLaunchFailure (719)"),
+                 "dead: the device's error is not named: %d %s", r, err.text);
+    else
+        verdict (r == -DT_BACKEND_EPEER && strstr (err.text, " is lost"),
+                 "dead: not reported by the other rank: %d %s", r, err.text);
+    job_done (&j);
+    backend->close (j.ctx);
+    printf ("dead: rank %d: %.90s\n", rank, err.text);
     return failures != 0;
 }
 
@@ -538,28 +716,45 @@ static int both (int (*rank) (int rank, int fd))
     close (pair[0]);
     close (pair[1]);
     for (i = 0; i < 2; i++) {
-        if (pid[i] < 0 || waitpid (pid[i], &status, 0) < 0 || !WIFEXITED (status))
-            return 1;
+        if (pid[i] < 0 || waitpid (pid[i], &status, 0) < 0)
+            die ("waitpid", strerror (errno));
+        if (!WIFEXITED (status)) {
+            printf ("FAIL: rank %d: %s\n", i, strsignal (WTERMSIG (status)));
+            worst = 1;
+            continue;
+        }
         worst = WEXITSTATUS (status) > worst ? WEXITSTATUS (status) : worst;
+    }
+    return worst;
+}
+
+static int each_lost (void)
+{
+    int worst = 0, r;
+
+    for (lost = lost_cases; lost < lost_cases + ARRAY_SIZE (lost_cases); lost++) {
+        r = both (lost_rank);
+        worst = r > worst ? r : worst;
     }
     return worst;
 }
 
 int main (int argc, char **argv)
 {
-    static const int64_t few[] = { 4, 20, 4100 };
-
     if (argc != 3)
-        die ("usage", "ranks PLUGIN bits|offsets|repeats|pair|lost|small");
-    load (argv[1]);
+        die ("usage", "ranks PLUGIN bits|offsets|repeats|pair|lost|dead|small");
+    plugin = argv[1];
+    if (strcmp (argv[2], "lost") == 0) /* how a plugin keeps time is told when it is loaded */
+        return each_lost ();
+    if (strcmp (argv[2], "dead") == 0)
+        return both (dead_rank);
+    load (plugin);
     if (strcmp (argv[2], "pair") == 0)
         return both (pair_rank);
-    if (strcmp (argv[2], "lost") == 0)
-        return both (lost_rank);
     if (strcmp (argv[2], "bits") == 0)
-        check_bits (sizes, ARRAY_SIZE (sizes) - 1, 8); /* the largest is for pairs */
+        check_bits ();
     else if (strcmp (argv[2], "small") == 0)
-        check_bits (few, ARRAY_SIZE (few), 3);
+        check_small ();
     else if (strcmp (argv[2], "offsets") == 0)
         check_offsets ();
     else if (strcmp (argv[2], "repeats") == 0)
