@@ -1,10 +1,13 @@
 /* bench/gpu_allreduce: our all-reduce beside NCCL's own choice, in one run.
  *
  * Two processes, two GPUs, bf16.  Each time is the median of ROUNDS rounds of many calls, by
- * events on rank 0, over the number of calls; both ranks start together.  Columns: in a CUDA
- * graph, NCCL as it comes, NCCL by tree on one channel (`order` 1), each algorithm of ours
- * with its best number of blocks, and the best of ours over NCCL as it comes; then NCCL and
- * the best of ours launched call by call, as engines do for what they do not capture. */
+ * events on rank 0, over the number of calls; both ranks start together, and each round takes
+ * every column in turn.  Columns: in a CUDA graph, NCCL as it comes, NCCL by tree on one
+ * channel (`order` 1), each algorithm of ours with its best number of blocks, and the best of
+ * ours over NCCL as it comes; then NCCL and the best of ours launched call by call, as engines
+ * do for what they do not capture.  What is best, rounds of their own said before.
+ *
+ * NCCL as it comes has no setting but those of the environment, which are printed first. */
 #include <cuda_runtime_api.h>
 #include <errno.h>
 #include <nccl.h>
@@ -19,7 +22,11 @@
 #include "kernels/allreduce/cuda/allreduce.h"
 #include "kernels/cuda/library.h"
 
+extern char **environ;
+
 #define ROUNDS 11
+#define CHOOSING 5 /* rounds that say what is best */
+#define MOST_SERIES 32
 #define MOST ((int64_t)64 << 20)
 
 /* NCCL as an engine finds it. */
@@ -88,7 +95,7 @@ static void together (struct rank *k)
         die ("ranks", "the other one is gone");
 }
 
-/* NCCL's own group first: ours tells the library which algorithm to take. */
+/* NCCL's own group first: it reads some variables once in a process, and ours sets one. */
 static void open_rank (struct rank *k)
 {
     struct dt_backend_join how = { (uint32_t)k->rank, 2, gather, k };
@@ -100,13 +107,12 @@ static void open_rank (struct rank *k)
     k->ctx.device = k->rank;
     if (cuda_library_load ("libnccl.so.2", symbols, sizeof symbols / sizeof *symbols, &k->peer, &err) < 0)
         die ("NCCL", err.text);
-    setenv ("NCCL_NVLS_ENABLE", "0", 1);
     memset (&id, 0, sizeof id);
     if (k->rank == 0 && k->peer.get_id (&id) != ncclSuccess)
         die ("NCCL", "no id");
     if (gather (k, &id, sizeof id, ids) < 0
         || k->peer.init (&k->comm, 2, ids[0], k->rank) != ncclSuccess)
-        die ("NCCL", "no group");
+        die ("NCCL", "no group; if it fails by NVLink SHARP, run again with NCCL_NVLS_ENABLE=0");
     if (cuda_allreduce.open (&k->ctx, 0, &err) < 0 || cuda_allreduce.join (&k->ctx, 0, &how, &err) < 0)
         die ("open", err.text);
     k->fact[AR_RANKS] = 2;
@@ -118,11 +124,25 @@ static void open_rank (struct rank *k)
     must (cudaMalloc (&k->output, (size_t)MOST), "memory");
 }
 
-static void launch (struct rank *k, int peer, int64_t bytes)
+/* What is measured together: a way to sum, and its times. */
+struct series {
+    int peer, eager; /* NCCL as it comes; launched one by one */
+    enum ar_order order;
+    int algorithm;
+    int64_t blocks;
+    cudaGraphExec_t exec;
+    float us[ROUNDS];
+    double median;
+};
+
+static void launch (struct rank *k, const struct series *s, int64_t bytes)
 {
     struct dt_backend_error err = { "" };
 
-    if (!peer) {
+    k->param[AR_ORDER].one = s->order;
+    k->param[AR_ALGORITHM].one = s->algorithm;
+    k->param[AR_BLOCKS].one = s->blocks;
+    if (!s->peer) {
         if (cuda_allreduce.launch (&k->ctx, 0, &k->call, k->operands, k->output, NULL, &err) < 0)
             die ("launch", err.text);
     } else if (k->peer.all_reduce (k->operands, k->output, (size_t)bytes / 2, ncclBfloat16, ncclSum, k->comm,
@@ -137,7 +157,7 @@ static int by_time (const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-static cudaGraphExec_t capture (struct rank *k, int peer, int64_t bytes, int calls)
+static cudaGraphExec_t capture (struct rank *k, const struct series *s, int64_t bytes, int calls)
 {
     cudaGraphExec_t exec;
     cudaGraph_t graph;
@@ -145,7 +165,7 @@ static cudaGraphExec_t capture (struct rank *k, int peer, int64_t bytes, int cal
 
     must (cudaStreamBeginCapture (k->ctx.stream, cudaStreamCaptureModeThreadLocal), "capture");
     for (i = 0; i < calls; i++)
-        launch (k, peer, bytes);
+        launch (k, s, bytes);
     must (cudaStreamEndCapture (k->ctx.stream, &graph), "capture");
     must (cudaGraphInstantiate (&exec, graph, 0), "graph");
     cudaGraphDestroy (graph);
@@ -162,69 +182,97 @@ static double agree (struct rank *k, double us)
     return all[0];
 }
 
-/* Microseconds of one call; `eager`: launched one by one. */
-static double measure (struct rank *k, int peer, int64_t bytes, int eager)
+/* Microseconds of one call. */
+static float time_of (struct rank *k, const struct series *s, int64_t bytes, int calls, cudaEvent_t event[2])
 {
-    int calls = bytes <= 1 << 20 ? 100 : bytes <= 8 << 20 ? 30 : 10, i, j;
-    cudaGraphExec_t exec = NULL;
-    cudaEvent_t begin, end;
-    float us[ROUNDS];
+    float ms;
+    int i;
 
     together (k);
-    launch (k, peer, bytes);
-    must (cudaStreamSynchronize (k->ctx.stream), "warm-up");
-    if (!eager)
-        exec = capture (k, peer, bytes, calls);
-    must (cudaEventCreate (&begin), "event");
-    must (cudaEventCreate (&end), "event");
-    for (i = 0; i < ROUNDS; i++) {
-        float ms;
-
-        together (k);
-        must (cudaEventRecord (begin, k->ctx.stream), "event");
-        if (!eager)
-            must (cudaGraphLaunch (exec, k->ctx.stream), "launch");
-        for (j = 0; eager && j < calls; j++)
-            launch (k, peer, bytes);
-        must (cudaEventRecord (end, k->ctx.stream), "event");
-        must (cudaStreamSynchronize (k->ctx.stream), "run");
-        must (cudaEventElapsedTime (&ms, begin, end), "time");
-        us[i] = ms * 1000 / (float)calls;
-    }
-    cudaEventDestroy (begin);
-    cudaEventDestroy (end);
-    if (exec)
-        cudaGraphExecDestroy (exec);
-    qsort (us, ROUNDS, sizeof *us, by_time);
-    return agree (k, (double)us[ROUNDS / 2]);
+    must (cudaEventRecord (event[0], k->ctx.stream), "event");
+    if (!s->eager)
+        must (cudaGraphLaunch (s->exec, k->ctx.stream), "launch");
+    for (i = 0; s->eager && i < calls; i++)
+        launch (k, s, bytes);
+    must (cudaEventRecord (event[1], k->ctx.stream), "event");
+    must (cudaStreamSynchronize (k->ctx.stream), "run");
+    must (cudaEventElapsedTime (&ms, event[0], event[1]), "time");
+    return ms * 1000 / (float)calls;
 }
 
-static double best_of (struct rank *k, int64_t bytes, int64_t *ret_blocks)
+/* The medians of n series, round by round in turn. */
+static void measure (struct rank *k, struct series *s, size_t n, int64_t bytes, int rounds)
 {
-    const struct dt_backend_param *blocks = &cuda_allreduce.family->params[AR_BLOCKS];
-    double best = 0;
+    int calls = bytes <= 1 << 20 ? 100 : bytes <= 8 << 20 ? 30 : 10, round;
+    cudaEvent_t event[2];
     size_t i;
 
-    for (i = 0; i < blocks->n_values; i++) {
-        double us;
-
-        k->param[AR_BLOCKS].one = blocks->values[i];
-        us = measure (k, 0, bytes, 0);
-        if (best == 0 || us < best) {
-            best = us;
-            *ret_blocks = blocks->values[i];
-        }
+    must (cudaEventCreate (&event[0]), "event");
+    must (cudaEventCreate (&event[1]), "event");
+    for (i = 0; i < n; i++) {
+        together (k);
+        launch (k, &s[i], bytes);
+        must (cudaStreamSynchronize (k->ctx.stream), "warm-up");
+        if (!s[i].eager)
+            s[i].exec = capture (k, &s[i], bytes, calls);
     }
-    return best;
+    for (round = 0; round < rounds; round++)
+        for (i = 0; i < n; i++)
+            s[i].us[round] = time_of (k, &s[i], bytes, calls, event);
+    for (i = 0; i < n; i++) {
+        if (s[i].exec)
+            cudaGraphExecDestroy (s[i].exec);
+        qsort (s[i].us, (size_t)rounds, sizeof *s[i].us, by_time);
+        s[i].median = agree (k, (double)s[i].us[rounds / 2]);
+    }
+    cudaEventDestroy (event[0]);
+    cudaEventDestroy (event[1]);
+}
+
+/* Each algorithm with its best number of blocks; returns the best algorithm. */
+static int choose (struct rank *k, int64_t bytes, struct series best[AR_N_ALGORITHMS])
+{
+    const struct dt_backend_param *blocks = &cuda_allreduce.family->params[AR_BLOCKS];
+    struct series all[MOST_SERIES];
+    size_t n = 0, b, i;
+    int a, of_all = 0;
+
+    for (a = 0; a < AR_N_ALGORITHMS; a++)
+        for (b = 0; b < blocks->n_values && n < MOST_SERIES; b++)
+            all[n++] = (struct series){ .algorithm = a, .blocks = blocks->values[b] };
+    measure (k, all, n, bytes, CHOOSING);
+    for (i = 0; i < n; i++) {
+        a = all[i].algorithm;
+        if (i % blocks->n_values == 0 || all[i].median < best[a].median)
+            best[a] = all[i];
+    }
+    for (a = 1; a < AR_N_ALGORITHMS; a++)
+        of_all = best[a].median < best[of_all].median ? a : of_all;
+    return of_all;
+}
+
+/* Of a row's series. */
+enum { NCCL, TREE, EAGER_NCCL, EAGER_OURS, OURS, N_SERIES = OURS + AR_N_ALGORITHMS };
+
+static void print_row (int64_t bytes, const struct series *s, int best)
+{
+    static const char *const names[] = { "push", "pull", "two-shot", "words" };
+    int a;
+
+    printf ("%9lld %8.2f %8.2f", (long long)bytes, s[NCCL].median, s[TREE].median);
+    for (a = 0; a < AR_N_ALGORITHMS; a++)
+        printf (" %8.2f (%3lld)", s[OURS + a].median, (long long)s[OURS + a].blocks);
+    printf (" %-8s %5.2f %8.2f %8.2f %5.2f\n", names[best], s[OURS + best].median / s[NCCL].median,
+            s[EAGER_NCCL].median, s[EAGER_OURS].median, s[EAGER_OURS].median / s[EAGER_NCCL].median);
+    fflush (stdout);
 }
 
 static void row (struct rank *k, int64_t bytes)
 {
-    static const char *const names[] = { "push", "pull", "two-shot", "words" };
-    double nccl, tree, us[AR_N_ALGORITHMS], eager[2];
+    struct series s[N_SERIES] = { [NCCL] = { .peer = 1 }, [EAGER_NCCL] = { .peer = 1, .eager = 1 } },
+                  best[AR_N_ALGORITHMS];
     struct dt_backend_error err = { "" };
-    int64_t blocks[AR_N_ALGORITHMS];
-    int a, best = 0;
+    int a, which;
 
     k->request[AR_BYTES] = bytes;
     k->param[AR_ORDER].one = AR_BY_RANK;
@@ -232,26 +280,27 @@ static void row (struct rank *k, int64_t bytes)
     if (cuda_allreduce.fill (&k->ctx, 0, &k->call, 0, k->operands, &err) < 0)
         die ("fill", err.text);
     must (cudaStreamSynchronize (k->ctx.stream), "fill");
-    nccl = measure (k, 1, bytes, 0);
-    for (a = 0; a < AR_N_ALGORITHMS; a++) {
-        k->param[AR_ALGORITHM].one = a;
-        us[a] = best_of (k, bytes, &blocks[a]);
-        best = us[a] < us[best] ? a : best;
-    }
-    k->param[AR_ORDER].one = AR_NCCL;
-    tree = measure (k, 0, bytes, 0);
-    k->param[AR_ORDER].one = AR_BY_RANK;
-    k->param[AR_ALGORITHM].one = best;
-    k->param[AR_BLOCKS].one = blocks[best];
-    eager[0] = measure (k, 1, bytes, 1);
-    eager[1] = measure (k, 0, bytes, 1);
+    which = choose (k, bytes, best);
+    for (a = 0; a < AR_N_ALGORITHMS; a++)
+        s[OURS + a] = (struct series){ .algorithm = a, .blocks = best[a].blocks };
+    s[TREE] = (struct series){ .order = AR_NCCL, .blocks = AR_MAX_BLOCKS };
+    s[EAGER_OURS] = s[OURS + which];
+    s[EAGER_OURS].eager = 1;
+    measure (k, s, N_SERIES, bytes, ROUNDS);
     if (k->rank == 0)
-        printf ("%9lld %8.2f %8.2f %8.2f (%3lld) %8.2f (%3lld) %8.2f (%3lld) %8.2f (%3lld) %-8s %5.2f %8.2f %8.2f %5.2f\n",
-                (long long)bytes, nccl, tree, us[AR_PUSH], (long long)blocks[AR_PUSH], us[AR_PULL],
-                (long long)blocks[AR_PULL], us[AR_TWO_SHOT], (long long)blocks[AR_TWO_SHOT],
-                us[AR_WORDS], (long long)blocks[AR_WORDS], names[best],
-                us[best] / nccl, eager[0], eager[1], eager[1] / eager[0]);
-    fflush (stdout);
+        print_row (bytes, s, which);
+}
+
+static void print_environment (void)
+{
+    char **e;
+    int n = 0;
+
+    printf ("NCCL as it comes: its environment is");
+    for (e = environ; *e; e++)
+        if (strncmp (*e, "NCCL_", 5) == 0)
+            printf ("%s %s", n++ ? "," : "", *e);
+    printf ("%s\n", n ? "" : " empty");
 }
 
 static int bench (int rank, int fd)
@@ -263,6 +312,8 @@ static int bench (int rank, int fd)
         die ("memory", "none left");
     k->rank = rank;
     k->fd = fd;
+    if (rank == 0)
+        print_environment ();
     open_rank (k);
     if (rank == 0)
         printf ("%9s %8s %8s %14s %14s %14s %14s %-8s %5s %8s %8s %5s\n", "bytes", "NCCL us", "tree us",
