@@ -5,6 +5,7 @@
  *   alone       a request's bits alone and among others
  *   workspace   bits with a workspace full of 0x00, 0xff and 0x5a
  *   errors      what is refused, and in which words
+ *   lost        of the planted backend: what is said of a context that a kernel ended
  *   noise       1,000 pairs of a kernel against itself
  *   clocks      the same runs of a long kernel by CUPTI and by events
  *   time N K TOKENS CONFIG    median of 101 runs, in us, and the clock's name
@@ -312,44 +313,60 @@ static void check_alone (void)
 
 /* ---- the workspace ---- */
 
+/* The job's configuration with each content, against the first. */
+static void compare_contents (struct gpu_job *job, int64_t config, void *want)
+{
+    static const int contents[] = { 0x00, 0xff, 0x5a };
+    size_t bytes = (size_t)(job->tokens[0] * job->fact[GEMM_N]) * 2, i;
+    struct dt_backend_error err = { "" };
+
+    for (i = 0; i < ARRAY_SIZE (contents); i++) {
+        unsigned long long n;
+
+        if (rig.b->set (rig.ctx, job->workspace, contents[i], job->plan.workspace_bytes, &err) < 0)
+            gpu_die ("set", err.text);
+        run (job);
+        if (i == 0 && cudaMemcpy (want, job->output, bytes, cudaMemcpyDeviceToDevice) != cudaSuccess)
+            gpu_die ("workspace", "cannot copy");
+        n = i ? compare (job, want, job->output, bytes) : 0;
+        if (i)
+            verdict (n == 0, "workspace: %lld x %lld, %lld tokens, config %lld: %llu of %zu outputs"
+                     " differ with 0x%02x in it", (long long)job->fact[GEMM_N],
+                     (long long)job->fact[GEMM_K], (long long)job->tokens[0], (long long)config, n,
+                     bytes / 2, (unsigned)contents[i]);
+    }
+}
+
 static void check_workspace (void)
 {
-    static const int bytes_of[] = { 0x00, 0xff, 0x5a };
-    const int64_t tokens = 48, *configs;
+    static const int64_t tokens[] = { 1, 48 };
+    const int64_t *configs;
     int64_t n_configs = gpu_values (&rig, "config", &configs), c;
-    size_t b;
+    size_t i, t, refused = 0;
 
-    for (c = 0; c < n_configs; c += c == 0 ? 1 : 5) {
-        struct dt_backend_error err = { "" };
-        char *want = NULL;
-        struct gpu_job job;
+    if (cudaMalloc ((void **)&differ, sizeof *differ) != cudaSuccess)
+        gpu_die ("workspace", "no memory on the device");
+    for (i = 0; i < ARRAY_SIZE (sites); i++)
+        for (t = 0; t < ARRAY_SIZE (tokens); t++) {
+            struct gpu_job job;
+            void *want = NULL;
 
-        gpu_job_init (&job, &rig, 2560, 8192, 1, &tokens, 1);
-        gpu_job_set (&job, "config", configs[c]);
-        if (!is_supported (&job))
-            continue;
-        fill (&job);
-        for (b = 0; b < ARRAY_SIZE (bytes_of); b++) {
-            size_t bytes;
-            char *got;
-
-            if (job.plan.workspace_bytes
-                && rig.b->set (rig.ctx, job.workspace, bytes_of[b], job.plan.workspace_bytes, &err)
-                    < 0)
-                gpu_die ("set", err.text);
-            run (&job);
-            got = read_output (&job, &bytes);
-            if (want) {
-                verdict (memcmp (want, got, bytes) == 0, "workspace: config %lld has other bits"
-                         " with 0x%02x in it", (long long)configs[c], bytes_of[b]);
-                free (got);
-            } else
-                want = got;
+            gpu_job_init (&job, &rig, sites[i].n, sites[i].k, 1, &tokens[t], 1);
+            fill (&job);
+            if (cudaMalloc (&want, job.plan.output_bytes) != cudaSuccess)
+                gpu_die ("workspace", "no memory on the device");
+            for (c = 0; c < n_configs; c++) {
+                gpu_job_set (&job, "config", configs[c]);
+                if (is_supported (&job))
+                    compare_contents (&job, configs[c], want);
+                else
+                    refused++;
+            }
+            cudaFree (want);
+            gpu_job_done (&job, &rig);
         }
-        free (want);
-        gpu_job_done (&job, &rig);
-    }
-    printf ("workspace: %d compared, %d differ\n", checks, failures);
+    printf ("workspace: %zu sites, %lld configurations: %d compared, %zu refused by the library, %d differ\n",
+            ARRAY_SIZE (sites), (long long)n_configs, checks, refused, failures);
 }
 
 /* ---- errors ---- */
@@ -379,6 +396,46 @@ static void check_errors (void)
     fill (&job);
     run (&job); /* the failed allocation's error is gone */
     gpu_job_done (&job, &rig);
+}
+
+/* ---- a lost device ---- */
+
+/* The backend with the fault "trap": what each entry says of a context that a kernel ended.
+ * A context beside it has met no error itself, and asks the device. */
+static void check_lost (void)
+{
+    static const char *const asked[] = { "alloc", "set", "fill", "the chain", "cuBLASLt" };
+    const struct dt_backend_options options = { .timed = 0 };
+    const int64_t tokens = 5;
+    struct dt_backend_ctx *beside[ARRAY_SIZE (asked)];
+    struct dt_backend_error err = { "" };
+    struct gpu_job job;
+    void *buffer = NULL;
+    size_t i, turn;
+    int r = 0;
+
+    for (i = 0; i < ARRAY_SIZE (asked); i++)
+        if (rig.b->open (&options, &beside[i], &err) < 0)
+            gpu_die ("a context beside the first", err.text);
+    gpu_job_init (&job, &rig, 2560, 8192, 1, &tokens, 1);
+    fill (&job);
+    for (turn = 0; r == 0 && turn < 100; turn++)
+        r = gpu_job_run (&job, &rig, &err);
+    verdict (r == -DT_BACKEND_ELOST && strstr (err.text, "(719)"), "lost: run %zu: %d %s", turn, r, err.text);
+    printf ("lost: run: %s\n", err.text);
+    for (i = 0; i < ARRAY_SIZE (asked); i++) {
+        err.text[0] = 0;
+        gpu_job_set (&job, "config", i == 4 ? 38 : 0);
+        r = i == 0   ? rig.b->alloc (beside[i], 4096, &buffer, &err)
+            : i == 1 ? rig.b->set (beside[i], job.output, 0, job.plan.output_bytes, &err)
+            : i == 2 ? rig.b->fill (beside[i], &job.call, 0, job.operands, &err)
+                     : rig.b->run (beside[i], &job.call, job.operands, job.output, job.workspace, &err);
+        verdict (r == -DT_BACKEND_ELOST && strstr (err.text, "(719)"), "lost: %s: %d %s", asked[i], r, err.text);
+        printf ("lost: %s: %s\n", asked[i], err.text);
+    }
+    verdict (rig.b->alloc (rig.ctx, 4096, &buffer, &err) == -DT_BACKEND_ELOST
+             && strstr (err.text, "no more answers since"), "lost: alloc, later: %s", err.text);
+    printf ("lost: alloc, later: %s\n", err.text);
 }
 
 /* ---- times ---- */
@@ -503,7 +560,7 @@ int main (int argc, char **argv)
     int timed;
 
     if (argc < 3)
-        gpu_die ("usage", "gpu_check PLUGIN small|values|bits|alone|workspace|errors|noise|clocks|time ...");
+        gpu_die ("usage", "gpu_check PLUGIN small|values|bits|alone|workspace|errors|lost|noise|clocks|time ...");
     if (strcmp (argv[2], "clocks") == 0) {
         gpu_open (&rig, argv[1], 0); /* names a machine without a device */
         gpu_close (&rig);
@@ -528,6 +585,8 @@ int main (int argc, char **argv)
         check_workspace ();
     else if (strcmp (argv[2], "errors") == 0)
         check_errors ();
+    else if (strcmp (argv[2], "lost") == 0)
+        check_lost ();
     else if (strcmp (argv[2], "noise") == 0) {
         check_noise (2560, 8192, 8, 1);
         check_noise (14336, 8192, 256, 17);

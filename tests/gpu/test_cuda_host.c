@@ -606,6 +606,8 @@ START_TEST (catalogue_of_another_version)
 }
 END_TEST
 
+/* No attribute is left to the library, but for the stages of algorithm 66, for which it lists
+ * one value, 64xAUTO: there is no other to set. */
 START_TEST (catalogue)
 {
     size_t i, j;
@@ -615,6 +617,11 @@ START_TEST (catalogue)
 
         ck_assert_int_eq (gemm_config_values[i + 1], (int64_t)i + 1);
         ck_assert_uint_gt (g->cluster, CUBLASLT_CLUSTER_SHAPE_AUTO);
+        ck_assert_uint_gt (g->tile, CUBLASLT_MATMUL_TILE_UNDEFINED);
+        ck_assert_uint_gt (g->stages, CUBLASLT_MATMUL_STAGES_UNDEFINED);
+        ck_assert_msg (g->stages < CUBLASLT_MATMUL_STAGES_8xAUTO
+                       || (g->algo == 66 && g->stages == CUBLASLT_MATMUL_STAGES_64xAUTO),
+                       "configuration %zu: stages %u", i + 1, g->stages);
         for (j = 0; j < i; j++)
             ck_assert (memcmp (g, &gemm_configs[j], sizeof *g) != 0);
     }
