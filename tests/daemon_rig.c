@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <sodium.h>
 #include <spawn.h>
+#include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/canon.h"
+#include "base/file.h"
 #include "base/mem.h"
 #include "base/time.h"
 #include "detent/tuple.h"
@@ -118,6 +120,68 @@ void rig_done (struct rig *g)
 int rig_call (struct rig *g, Detent__Request *rq, Detent__Reply **ret, struct dt_err *err)
 {
     return dt_client_call (g->client, rq, TIMEOUT_MS, ret, err);
+}
+
+void rig_reply_free (Detent__Reply *r)
+{
+    detent__reply__free_unpacked (r, NULL);
+}
+
+int rig_attach (struct rig *g, uint64_t job, Detent__Reply **ret, struct dt_err *err)
+{
+    Detent__Request rq = DETENT__REQUEST__INIT;
+    Detent__JobAttachRequest attach = DETENT__JOB_ATTACH_REQUEST__INIT;
+
+    attach.job = job;
+    rq.body_case = DETENT__REQUEST__BODY_JOB_ATTACH;
+    rq.job_attach = &attach;
+    return rig_call (g, &rq, ret, err);
+}
+
+int rig_cancel (struct rig *g, uint64_t job, Detent__Reply **ret, struct dt_err *err)
+{
+    Detent__Request rq = DETENT__REQUEST__INIT;
+    Detent__JobCancelRequest cancel = DETENT__JOB_CANCEL_REQUEST__INIT;
+
+    cancel.job = job;
+    rq.body_case = DETENT__REQUEST__BODY_JOB_CANCEL;
+    rq.job_cancel = &cancel;
+    return rig_call (g, &rq, ret, err);
+}
+
+int rig_list_jobs (struct rig *g, Detent__Reply **ret, struct dt_err *err)
+{
+    Detent__Request rq = DETENT__REQUEST__INIT;
+    Detent__JobListRequest list = DETENT__JOB_LIST_REQUEST__INIT;
+
+    rq.body_case = DETENT__REQUEST__BODY_JOB_LIST;
+    rq.job_list = &list;
+    return rig_call (g, &rq, ret, err);
+}
+
+int64_t rig_sql (struct rig *g, const char *statement)
+{
+    sqlite3_stmt *st;
+    sqlite3 *db;
+    int64_t v;
+
+    ck_assert_int_eq (sqlite3_open_v2 (g->database, &db, SQLITE_OPEN_READWRITE, NULL), SQLITE_OK);
+    sqlite3_busy_timeout (db, 5000);
+    ck_assert_msg (sqlite3_prepare_v2 (db, statement, -1, &st, NULL) == SQLITE_OK, "%s",
+                   sqlite3_errmsg (db));
+    v = sqlite3_step (st) == SQLITE_ROW ? sqlite3_column_int64 (st, 0) : sqlite3_changes (db);
+    ck_assert_int_eq (sqlite3_finalize (st), SQLITE_OK);
+    sqlite3_close (db);
+    return v;
+}
+
+void rig_logged (struct rig *g, const char *text)
+{
+    struct dt_buf log = { 0 };
+
+    ck_assert_int_eq (dt_file_read (g->log, 1 << 20, &log, NULL), 0);
+    ck_assert_msg (strstr (dt_buf_str (&log), text), "%s", dt_buf_str (&log));
+    dt_buf_done (&log);
 }
 
 /* The tuple's bytes, in the form of include/detent/tuple.h. */

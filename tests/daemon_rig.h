@@ -29,6 +29,15 @@ void rig_done (struct rig *g);
 /* One request; the reply is owned by the caller, or NULL with a negative code. */
 int rig_call (struct rig *g, Detent__Request *rq, Detent__Reply **ret, struct dt_err *err);
 
+void rig_reply_free (Detent__Reply *r); /* NULL ok */
+int rig_attach (struct rig *g, uint64_t job, Detent__Reply **ret, struct dt_err *err);
+int rig_cancel (struct rig *g, uint64_t job, Detent__Reply **ret, struct dt_err *err);
+int rig_list_jobs (struct rig *g, Detent__Reply **ret, struct dt_err *err);
+/* One statement to its database: what it gives first, else how many rows it changed. */
+int64_t rig_sql (struct rig *g, const char *statement);
+/* It has logged this. */
+void rig_logged (struct rig *g, const char *text);
+
 /* Store, in a database that nobody has open, a tuple of (deployment, workload)
  * with one site and selectors of `n_selector` bytes; `seed` makes it distinct.  A
  * finished job makes it the newest tune's. */

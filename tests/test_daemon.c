@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <signal.h>
-#include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,11 +35,6 @@ static void teardown (void)
     rig_done (&rig);
 }
 
-static void free_reply (Detent__Reply *r)
-{
-    detent__reply__free_unpacked (r, NULL);
-}
-
 static Detent__Reply *ask_status (void)
 {
     Detent__Request rq = DETENT__REQUEST__INIT;
@@ -67,7 +61,7 @@ START_TEST (tells_its_status)
     ck_assert_uint_eq (reply->status->signer.len, 32);
     ck_assert_uint_eq (reply->status->commits, 0);
     ck_assert_str_eq (reply->status->store, rig.database);
-    free_reply (reply);
+    rig_reply_free (reply);
     ck_assert_int_eq (stat (rig.database, &st), 0);
     ck_assert_int_eq (st.st_mode & 0777, 0600);
     ck_assert_int_eq (stat (rig.endpoint + 6, &st), 0);
@@ -94,11 +88,11 @@ START_TEST (traces)
         ck_assert_uint_eq (reply->trace_submit->calls, 3);
         ck_assert_uint_eq (reply->trace_submit->distinct, 1);
         ck_assert_int_eq (reply->trace_submit->known, again);
-        free_reply (reply);
+        rig_reply_free (reply);
     }
     ck_assert_int_eq (rig_submit (&rig, "code", &trace, &reply, &err), 0);
     ck_assert_int_eq (reply->trace_submit->known, 0); /* known of another workload */
-    free_reply (reply);
+    rig_reply_free (reply);
     ck_assert_int_eq (rig_submit (&rig, "No Name", &trace, &reply, &err), -DT_EINPUT);
     trace.data[trace.len / 2] ^= 1;
     ck_assert_int_eq (rig_submit (&rig, "chat", &trace, &reply, &err), -DT_ECORRUPT);
@@ -110,13 +104,13 @@ START_TEST (traces)
     rq.trace_list = &list;
     ck_assert_int_eq (rig_call (&rig, &rq, &reply, &err), 0);
     ck_assert_uint_eq (reply->trace_list->n_trace, 2);
-    free_reply (reply);
+    rig_reply_free (reply);
     list.workload = (char *)"chat";
     ck_assert_int_eq (rig_call (&rig, &rq, &reply, &err), 0);
     ck_assert_uint_eq (reply->trace_list->n_trace, 1);
     ck_assert_str_eq (reply->trace_list->trace[0]->deployment, "host-small");
     ck_assert_str_eq (reply->trace_list->trace[0]->source, "made.csv");
-    free_reply (reply);
+    rig_reply_free (reply);
 }
 END_TEST
 
@@ -186,10 +180,10 @@ START_TEST (a_chain_of_commits)
 
     ck_assert_int_eq (rig_fetch (&rig, "dep", "chat", NULL, &reply, &err), 0);
     ck_assert_int_eq (rig_check_bundle (reply->fetch), 2);
-    free_reply (reply);
+    rig_reply_free (reply);
     ck_assert_int_eq (rig_fetch (&rig, "dep", "chat", &head, &reply, &err), 0);
     ck_assert_int_eq (rig_check_bundle (reply->fetch), 1); /* the other ranks' snapshot */
-    free_reply (reply);
+    rig_reply_free (reply);
     ck_assert_int_eq (rig_fetch (&rig, "dep", "code", &head, &reply, &err), -DT_EREFUSED);
     ck_assert_int_eq (rig_fetch (&rig, "dep", "chat", &a->commit->commit->tuple, &reply, &err),
                       -DT_ENOTFOUND);
@@ -197,13 +191,13 @@ START_TEST (a_chain_of_commits)
     reply = call_log ("dep", 0);
     ck_assert_uint_eq (reply->log->n_commit, 2);
     ck_assert_uint_eq (reply->log->commit[0]->sequence, 2);
-    free_reply (reply);
+    rig_reply_free (reply);
     reply = call_log (NULL, 1);
     ck_assert_uint_eq (reply->log->n_commit, 1);
-    free_reply (reply);
+    rig_reply_free (reply);
     reply = call_log ("other", 0);
     ck_assert_uint_eq (reply->log->n_commit, 0);
-    free_reply (reply);
+    rig_reply_free (reply);
 
     memcpy (digest.bytes, head.data, DT_DIGEST_BYTES);
     dt_digest_hex (&digest, hex);
@@ -214,15 +208,15 @@ START_TEST (a_chain_of_commits)
     ck_assert_str_eq (reply->show->site[0]->pin[0]->name, "choose.block_n");
     ck_assert_str_eq (reply->show->site[0]->pin[0]->value, "65");
     ck_assert_str_eq (reply->show->environment[0]->name, "deployment");
-    free_reply (reply);
+    rig_reply_free (reply);
     dt_digest_hex (&second, hex);
     ck_assert_int_eq (call_show (hex, NULL, NULL, &reply, &err), 0);
     ck_assert_ptr_null (reply->show->commit);
-    free_reply (reply);
+    rig_reply_free (reply);
     ck_assert_int_eq (call_show ("00", NULL, NULL, &reply, &err), -DT_EINPUT);
     ck_assert_int_eq (call_show (hex, "dep", NULL, &reply, &err), -DT_EINPUT);
-    free_reply (a);
-    free_reply (b);
+    rig_reply_free (a);
+    rig_reply_free (b);
 }
 END_TEST
 
@@ -249,7 +243,7 @@ START_TEST (refused_commits)
     ck_assert_int_eq (rig_commit (&rig, "D!", "chat", NULL, 1, NULL, &reply, &err), -DT_EINPUT);
     ck_assert_int_eq (rig_commit (&rig, "dep", "chat", &sampled, 1, NULL, &reply, &err), 0);
     ck_assert_int_eq (reply->commit->commit->sampled, 1);
-    free_reply (reply);
+    rig_reply_free (reply);
 }
 END_TEST
 
@@ -269,10 +263,10 @@ START_TEST (one_tuple_of_two_workloads)
 
         ck_assert_msg (r == 0, "%s: %s", workload[i], err.text);
         ck_assert_uint_eq (reply->commit->commit->sequence, 1);
-        free_reply (reply);
+        rig_reply_free (reply);
         ck_assert_int_eq (rig_fetch (&rig, "dep", workload[i], NULL, &reply, &err), 0);
         ck_assert_int_eq (rig_check_bundle (reply->fetch), 1);
-        free_reply (reply);
+        rig_reply_free (reply);
     }
     ck_assert_int_eq (rig_commit (&rig, "dep", "other", &tuple, 0, NULL, &reply, &err),
                       -DT_EREFUSED);
@@ -368,20 +362,20 @@ START_TEST (solves)
     ck_assert_uint_eq (again->solve->site[0]->solution.len, first->solve->site[0]->solution.len);
     ck_assert_mem_eq (again->solve->site[0]->solution.data, first->solve->site[0]->solution.data,
                       first->solve->site[0]->solution.len);
-    free_reply (first);
-    free_reply (again);
+    rig_reply_free (first);
+    rig_reply_free (again);
     ck_assert_int_eq (call_pins ("host-small", &reply, &err), 0);
     has_pin (reply->pins->site[0], "block_n");
-    free_reply (reply);
+    rig_reply_free (reply);
     reply = ask_status ();
     ck_assert_uint_eq (reply->status->cache_hits, 1);
     ck_assert_uint_eq (reply->status->cache_misses, 1);
-    free_reply (reply);
+    rig_reply_free (reply);
 }
 END_TEST
 
-/* A damaged cache entry is a miss and a warning, never a wrong answer. */
-/* A byte more, or any one byte another: of the solution's start, middle and end, of its
+/* A damaged cache entry is a miss and a warning, never a wrong answer.
+ * A byte more, or any one byte another: of the solution's start, middle and end, of its
  * check digest. */
 static const char *const damages[] = {
     "data = CAST (data || 'x' AS BLOB)",
@@ -394,39 +388,40 @@ static const char *const damages[] = {
     "check_digest = CAST (substr (check_digest, 1, 31) || X'00' AS BLOB)",
 };
 
-static void run_sql (const char *statement, int changes)
+static void change (const char *statement, int rows)
 {
-    sqlite3 *db;
-
-    ck_assert_int_eq (sqlite3_open (rig.database, &db), SQLITE_OK);
-    ck_assert_int_eq (sqlite3_exec (db, statement, NULL, NULL, NULL), SQLITE_OK);
-    ck_assert_int_eq (sqlite3_changes (db), changes);
-    sqlite3_close (db);
+    ck_assert_int_eq (rig_sql (&rig, statement), rows);
 }
 
-START_TEST (solves_again_when_the_cache_is_damaged)
+/* Solved, then with a row of the table as damages[i] has it, and started again. */
+static void solve_and_damage (const char *table, int i)
 {
     struct dt_err err = { "" };
-    struct dt_buf log = { 0 };
     Detent__Reply *reply;
     char statement[300];
 
     rig_start (&rig, DETENTD, NULL);
     ck_assert_int_eq (call_solve (NULL, NULL, &reply, &err), 0);
-    free_reply (reply);
+    rig_reply_free (reply);
     ck_assert_int_eq (rig_stop (&rig), 0);
-    snprintf (statement, sizeof statement, "UPDATE solution SET %s", damages[_i]);
-    run_sql (statement, 1);
+    snprintf (statement, sizeof statement, "UPDATE %s SET %s", table, damages[i]);
+    change (statement, 1);
     rig_start (&rig, DETENTD, NULL);
+}
+
+START_TEST (solves_again_when_the_cache_is_damaged)
+{
+    struct dt_err err = { "" };
+    Detent__Reply *reply;
+
+    solve_and_damage ("solution", _i);
     ck_assert_int_eq (call_pins ("host-small", &reply, &err), -DT_ECORRUPT);
     ck_assert_int_eq (call_solve (NULL, NULL, &reply, &err), 0);
     ck_assert_int_eq (reply->solve->site[0]->cached, 0);
-    free_reply (reply);
+    rig_reply_free (reply);
     ck_assert_int_eq (call_pins ("host-small", &reply, &err), 0);
-    free_reply (reply);
-    ck_assert_int_eq (dt_file_read (rig.log, 1 << 20, &log, NULL), 0);
-    ck_assert (strstr (dt_buf_str (&log), "solved again"));
-    dt_buf_done (&log);
+    rig_reply_free (reply);
+    rig_logged (&rig, "solved again");
 }
 END_TEST
 
@@ -434,27 +429,17 @@ END_TEST
 START_TEST (counts_again_when_a_standing_is_damaged)
 {
     struct dt_err err = { "" };
-    struct dt_buf log = { 0 };
     Detent__Reply *reply;
-    char statement[300];
 
-    rig_start (&rig, DETENTD, NULL);
-    ck_assert_int_eq (call_solve (NULL, NULL, &reply, &err), 0);
-    free_reply (reply);
-    ck_assert_int_eq (rig_stop (&rig), 0);
-    snprintf (statement, sizeof statement, "UPDATE standing SET %s", damages[_i]);
-    run_sql (statement, 1);
-    rig_start (&rig, DETENTD, NULL);
+    solve_and_damage ("standing", _i);
     ck_assert_int_eq (call_pins ("host-small", &reply, &err), 0);
-    free_reply (reply);
+    rig_reply_free (reply);
     for (int again = 0; again < 2; again++) {
         ck_assert_int_eq (call_solve (NULL, NULL, &reply, &err), 0);
         ck_assert_int_eq (reply->solve->site[0]->cached, again);
-        free_reply (reply);
+        rig_reply_free (reply);
     }
-    ck_assert_int_eq (dt_file_read (rig.log, 1 << 20, &log, NULL), 0);
-    ck_assert (strstr (dt_buf_str (&log), "counted again"));
-    dt_buf_done (&log);
+    rig_logged (&rig, "counted again");
 }
 END_TEST
 
@@ -466,17 +451,17 @@ START_TEST (known_solves_write_nothing)
 
     rig_start (&rig, DETENTD, NULL);
     ck_assert_int_eq (call_solve (NULL, NULL, &reply, &err), 0);
-    free_reply (reply);
-    run_sql ("UPDATE deployment SET time_ns = 7", 1);
+    rig_reply_free (reply);
+    change ("UPDATE deployment SET time_ns = 7", 1);
     ck_assert_int_eq (call_solve (NULL, NULL, &reply, &err), 0);
-    free_reply (reply);
-    run_sql ("UPDATE deployment SET time_ns = 8 WHERE time_ns = 7", 1);
-    run_sql ("DELETE FROM deployment_source", 1);
+    rig_reply_free (reply);
+    change ("UPDATE deployment SET time_ns = 8 WHERE time_ns = 7", 1);
+    change ("DELETE FROM deployment_source", 1);
     ck_assert_int_eq (call_solve (NULL, NULL, &reply, &err), 0);
     ck_assert_int_eq (reply->solve->site[0]->cached, 1);
-    free_reply (reply);
-    run_sql ("UPDATE deployment SET time_ns = 9 WHERE time_ns = 8", 0);
-    run_sql ("UPDATE deployment_source SET name = name", 1);
+    rig_reply_free (reply);
+    change ("UPDATE deployment SET time_ns = 9 WHERE time_ns = 8", 0);
+    change ("UPDATE deployment_source SET name = name", 1);
 }
 END_TEST
 
@@ -508,7 +493,7 @@ static void solve_key (int cached, uint8_t ret[DT_DIGEST_BYTES])
     ck_assert_msg (r == 0, "%s", err.text);
     ck_assert_int_eq (reply->solve->site[0]->cached, cached);
     memcpy (ret, reply->solve->site[0]->key.data, DT_DIGEST_BYTES);
-    free_reply (reply);
+    rig_reply_free (reply);
 }
 
 /* Another schema is another key; none is one too; the same again is a hit. */
@@ -543,7 +528,6 @@ END_TEST
 START_TEST (solves_without_a_schema)
 {
     uint8_t none[DT_DIGEST_BYTES], again[DT_DIGEST_BYTES];
-    struct dt_buf log = { 0 };
 
     snprintf (profiler, sizeof profiler, "/nonexistent/detent-profiler");
     rig_start (&rig, DETENTD, workers);
@@ -551,9 +535,7 @@ START_TEST (solves_without_a_schema)
     use_backend ("detent-backend-host");
     solve_key (1, again);
     ck_assert_mem_eq (none, again, sizeof none);
-    ck_assert_int_eq (dt_file_read (rig.log, 1 << 20, &log, NULL), 0);
-    ck_assert (strstr (dt_buf_str (&log), "backend host is not known"));
-    dt_buf_done (&log);
+    rig_logged (&rig, "backend host is not known");
 }
 END_TEST
 
@@ -591,24 +573,6 @@ START_TEST (refused_solves)
 }
 END_TEST
 
-static int call_job (int body, uint64_t id, Detent__Reply **ret, struct dt_err *err)
-{
-    Detent__Request rq = DETENT__REQUEST__INIT;
-    Detent__JobAttachRequest attach = DETENT__JOB_ATTACH_REQUEST__INIT;
-    Detent__JobCancelRequest cancel = DETENT__JOB_CANCEL_REQUEST__INIT;
-    Detent__JobListRequest list = DETENT__JOB_LIST_REQUEST__INIT;
-
-    attach.job = cancel.job = id;
-    rq.body_case = (Detent__Request__BodyCase)body;
-    if (body == DETENT__REQUEST__BODY_JOB_ATTACH)
-        rq.job_attach = &attach;
-    else if (body == DETENT__REQUEST__BODY_JOB_CANCEL)
-        rq.job_cancel = &cancel;
-    else
-        rq.job_list = &list;
-    return rig_call (&rig, &rq, ret, err);
-}
-
 START_TEST (ended_jobs)
 {
     struct dt_err err = { "" };
@@ -616,19 +580,16 @@ START_TEST (ended_jobs)
 
     rig_seed (&rig, "dep", "chat", 1, 0, "", 100);
     rig_start (&rig, DETENTD, NULL);
-    ck_assert_int_eq (call_job (DETENT__REQUEST__BODY_JOB_LIST, 0, &reply, &err), 0);
+    ck_assert_int_eq (rig_list_jobs (&rig, &reply, &err), 0);
     ck_assert_uint_eq (reply->job_list->n_job, 1);
     ck_assert_str_eq (reply->job_list->job[0]->state, "done");
-    free_reply (reply);
-    ck_assert_int_eq (call_job (DETENT__REQUEST__BODY_JOB_ATTACH, 1, &reply, &err), 0);
+    rig_reply_free (reply);
+    ck_assert_int_eq (rig_attach (&rig, 1, &reply, &err), 0);
     ck_assert_str_eq (reply->job->workload, "chat");
-    free_reply (reply);
-    ck_assert_int_eq (call_job (DETENT__REQUEST__BODY_JOB_ATTACH, 9, &reply, &err),
-                      -DT_ENOTFOUND);
-    ck_assert_int_eq (call_job (DETENT__REQUEST__BODY_JOB_ATTACH, 0, &reply, &err),
-                      -DT_ENOTFOUND);
-    ck_assert_int_eq (call_job (DETENT__REQUEST__BODY_JOB_CANCEL, 1, &reply, &err),
-                      -DT_ENOTFOUND);
+    rig_reply_free (reply);
+    ck_assert_int_eq (rig_attach (&rig, 9, &reply, &err), -DT_ENOTFOUND);
+    ck_assert_int_eq (rig_attach (&rig, 0, &reply, &err), -DT_ENOTFOUND);
+    ck_assert_int_eq (rig_cancel (&rig, 1, &reply, &err), -DT_ENOTFOUND);
 }
 END_TEST
 
@@ -660,7 +621,7 @@ static int raw_call (void *s, const void *data, size_t n)
     reply = detent__reply__unpack (NULL, (size_t)got, buf);
     ck_assert (reply);
     code = reply->body_case == DETENT__REPLY__BODY_ERROR ? reply->error->code : 0;
-    free_reply (reply);
+    rig_reply_free (reply);
     return code;
 }
 
@@ -750,7 +711,7 @@ START_TEST (mutated_frames)
         zmq_send (s, buf, len, 0);
     }
     zmq_close (s);
-    free_reply (ask_status ());
+    rig_reply_free (ask_status ());
     ck_assert_int_eq (waitpid (rig.pid, NULL, WNOHANG), 0);
     ck_assert_int_eq (rig_stop (&rig), 0);
     dt_free (valid);
@@ -776,7 +737,7 @@ START_TEST (a_client_that_never_reads)
 
     rig_start (&rig, DETENTD, NULL);
     ck_assert_int_eq (rig_commit (&rig, "dep", "chat", &tuple, 0, NULL, &reply, &err), 0);
-    free_reply (reply);
+    rig_reply_free (reply);
     zmq_setsockopt (s, ZMQ_RCVHWM, &small, sizeof small);
     zmq_setsockopt (s, ZMQ_LINGER, &none, sizeof none);
     ck_assert_int_eq (zmq_connect (s, rig.endpoint), 0);
@@ -791,7 +752,7 @@ START_TEST (a_client_that_never_reads)
         zmq_send (s, buf, n, 0);
     start = dt_time_mono_ns ();
     for (int i = 0; i < 20; i++)
-        free_reply (ask_status ());
+        rig_reply_free (ask_status ());
     ck_assert_uint_lt (dt_time_mono_ns () - start, 10000000000ull);
     zmq_close (s);
     zmq_ctx_term (ctx);
@@ -814,7 +775,7 @@ START_TEST (two_clients_at_once)
         ck_assert_int_eq (raw_call (b, buf, pack_log (buf, 1, NULL)), 0);
         ck_assert_int_eq (rig_commit (&rig, "dep", "chat", &tuple, 0, NULL, &reply, &err), 0);
         ck_assert_uint_eq (reply->commit->commit->sequence, (uint64_t)i + 1);
-        free_reply (reply);
+        rig_reply_free (reply);
     }
     zmq_close (a);
     zmq_close (b);
@@ -839,7 +800,7 @@ START_TEST (events)
     ck_assert_int_eq (zmq_connect (s, endpoint), 0);
     for (int i = 0; i < 50 && got < 0; i++) { /* subscribing takes a moment */
         ck_assert_int_eq (rig_commit (&rig, "dep", "chat", &tuple, 0, NULL, &reply, &err), 0);
-        free_reply (reply);
+        rig_reply_free (reply);
         got = zmq_recv (s, buf, sizeof buf, 0);
     }
     ck_assert_int_eq (got, 6);
@@ -847,7 +808,7 @@ START_TEST (events)
     ck_assert_int_gt (got, 0);
     reply = detent__reply__unpack (NULL, (size_t)got, buf);
     ck_assert_str_eq (reply->commit->commit->author, "me");
-    free_reply (reply);
+    rig_reply_free (reply);
     zmq_close (s);
     zmq_ctx_term (ctx);
     dt_free (endpoint);
@@ -878,7 +839,7 @@ START_TEST (a_second_daemon_is_refused)
 {
     rig_start (&rig, DETENTD, NULL);
     refused (NULL, "another detentd");
-    free_reply (ask_status ()); /* the first serves on */
+    rig_reply_free (ask_status ()); /* the first serves on */
 }
 END_TEST
 
@@ -986,13 +947,13 @@ START_TEST (starts_again_after_kill)
     rig_start (&rig, DETENTD, NULL);
     reply = ask_status ();
     memcpy (signer, reply->status->signer.data, 32);
-    free_reply (reply);
+    rig_reply_free (reply);
     kill (rig.pid, SIGKILL);
     rig_wait (&rig);
     rig_start (&rig, DETENTD, NULL); /* over its stale sockets and lock */
     reply = ask_status ();
     ck_assert_mem_eq (reply->status->signer.data, signer, 32);
-    free_reply (reply);
+    rig_reply_free (reply);
 }
 END_TEST
 

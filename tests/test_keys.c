@@ -1,7 +1,6 @@
 /* tests/test_keys.c - what is in a key and what is not, and a store of another version:
  * B16 and B17 of the bug log. */
 #include <inttypes.h>
-#include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -254,7 +253,7 @@ static int solve_flip (size_t in, const char *from, const char *to, int strict, 
     r = rig_call (&rig, &rq, &reply, &err);
     ck_assert_msg (r == 0, "%s", err.text);
     r = reply->solve->site[0]->cached;
-    detent__reply__free_unpacked (reply, NULL);
+    rig_reply_free (reply);
     for (size_t i = 0; i < TEXTS; i++)
         dt_free (text[i]);
     return r;
@@ -308,7 +307,7 @@ static int ask_log (size_t *ret_n)
     if ((r = rig_call (&rig, &rq, &reply, &err)) < 0)
         return r;
     *ret_n = reply->log->n_commit;
-    detent__reply__free_unpacked (reply, NULL);
+    rig_reply_free (reply);
     return 0;
 }
 
@@ -318,7 +317,7 @@ static void commit (const struct dt_digest *tuple, int code)
 
     ck_assert_int_eq (rig_commit (&rig, "dep", "chat", tuple, 0, NULL, &reply, &err), code);
     if (code == 0)
-        detent__reply__free_unpacked (reply, NULL);
+        rig_reply_free (reply);
 }
 
 static void fetch (int64_t sequence)
@@ -328,7 +327,7 @@ static void fetch (int64_t sequence)
 
     ck_assert_msg (r == 0, "%s", err.text);
     ck_assert_int_eq (rig_check_bundle (reply->fetch), sequence);
-    detent__reply__free_unpacked (reply, NULL);
+    rig_reply_free (reply);
 }
 
 /* Every field under the bits digest is shown. */
@@ -354,25 +353,9 @@ START_TEST (b16_shown)
     ck_assert_uint_gt (reply->show->site[0]->n_fact, 0);
     ck_assert_uint_eq (reply->show->site[0]->program.len, DT_DIGEST_BYTES);
     ck_assert_uint_eq (reply->show->site[0]->n_pin, 1);
-    detent__reply__free_unpacked (reply, NULL);
+    rig_reply_free (reply);
 }
 END_TEST
-
-static int64_t sql (const char *text)
-{
-    sqlite3_stmt *st;
-    sqlite3 *db;
-    int64_t v = 0;
-
-    ck_assert_int_eq (sqlite3_open (rig.database, &db), SQLITE_OK);
-    ck_assert_msg (sqlite3_prepare_v2 (db, text, -1, &st, NULL) == SQLITE_OK, "%s",
-                   sqlite3_errmsg (db));
-    if (sqlite3_step (st) == SQLITE_ROW)
-        v = sqlite3_column_int64 (st, 0);
-    ck_assert_int_eq (sqlite3_finalize (st), SQLITE_OK);
-    sqlite3_close (db);
-    return v;
-}
 
 static void refused_by_version (int r)
 {
@@ -389,22 +372,18 @@ static int submit (void)
     rig_trace (1, &trace);
     r = rig_submit (&rig, "chat", &trace, &reply, &err);
     if (r == 0)
-        detent__reply__free_unpacked (reply, NULL);
+        rig_reply_free (reply);
     dt_buf_done (&trace);
     return r;
 }
 
 static int list_jobs (void)
 {
-    Detent__Request rq = DETENT__REQUEST__INIT;
-    Detent__JobListRequest body = DETENT__JOB_LIST_REQUEST__INIT;
     Detent__Reply *reply;
     int r;
 
-    rq.body_case = DETENT__REQUEST__BODY_JOB_LIST;
-    rq.job_list = &body;
-    if ((r = rig_call (&rig, &rq, &reply, &err)) == 0)
-        detent__reply__free_unpacked (reply, NULL);
+    if ((r = rig_list_jobs (&rig, &reply, &err)) == 0)
+        rig_reply_free (reply);
     return r;
 }
 
@@ -414,7 +393,7 @@ static int list_jobs (void)
 START_TEST (b17_newer_store)
 {
     struct dt_digest tuple = rig_seed (&rig, "dep", "chat", 1, 0, "", 100);
-    int64_t version = sql ("PRAGMA user_version");
+    int64_t version = rig_sql (&rig, "PRAGMA user_version");
     Detent__Reply *reply;
     char back[64];
     size_t n;
@@ -422,26 +401,26 @@ START_TEST (b17_newer_store)
     rig_start (&rig, DETENTD, NULL);
     commit (&tuple, 0);
     ck_assert_int_eq (rig_stop (&rig), 0);
-    sql ("PRAGMA user_version = 99");
-    sql ("ALTER TABLE measurement RENAME TO measurement_v99");
+    rig_sql (&rig, "PRAGMA user_version = 99");
+    rig_sql (&rig, "ALTER TABLE measurement RENAME TO measurement_v99");
 
     rig_start (&rig, DETENTD, NULL);
     fetch (1);
     ck_assert_int_eq (ask_log (&n), 0);
     ck_assert_uint_eq (n, 1);
     ck_assert_int_eq (show ("dep", "chat", &reply), 0);
-    detent__reply__free_unpacked (reply, NULL);
+    rig_reply_free (reply);
     commit (&tuple, -DT_EVERSION);
     refused_by_version (-DT_EVERSION);
     refused_by_version (submit ());
     refused_by_version (list_jobs ());
     fetch (1);
     ck_assert_int_eq (rig_stop (&rig), 0);
-    ck_assert_int_eq (sql ("PRAGMA user_version"), 99);
+    ck_assert_int_eq (rig_sql (&rig, "PRAGMA user_version"), 99);
 
-    sql ("ALTER TABLE measurement_v99 RENAME TO measurement");
+    rig_sql (&rig, "ALTER TABLE measurement_v99 RENAME TO measurement");
     snprintf (back, sizeof back, "PRAGMA user_version = %" PRId64, version);
-    sql (back);
+    rig_sql (&rig, back);
     rig_start (&rig, DETENTD, NULL);
     ck_assert_int_eq (ask_log (&n), 0);
     ck_assert_uint_eq (n, 1);

@@ -35,11 +35,6 @@ static void teardown (void)
     rig_done (&rig);
 }
 
-static void free_reply (Detent__Reply *r)
-{
-    detent__reply__free_unpacked (r, NULL);
-}
-
 /* The head's sequence by a fetch whose bundle is whole; 0 if nothing is committed. */
 static int64_t head (void)
 {
@@ -56,7 +51,7 @@ static int64_t head (void)
     ck_assert_mem_eq (dt_digest_of ("tuple", reply->fetch->tuple.data,
                                     reply->fetch->tuple.len).bytes,
                       tuple[sequence % 2].bytes, DT_DIGEST_BYTES);
-    free_reply (reply);
+    rig_reply_free (reply);
     return sequence;
 }
 
@@ -69,7 +64,7 @@ static int commit_next (int64_t n)
 
     if (r == 0) {
         ck_assert_int_eq ((int64_t)reply->commit->commit->sequence, n + 1);
-        free_reply (reply);
+        rig_reply_free (reply);
     }
     return r;
 }

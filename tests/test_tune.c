@@ -2,7 +2,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <signal.h>
-#include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -64,11 +63,6 @@ static void use_steady (void)
     use_backend ("backend-steady.so");
 }
 
-static void free_reply (Detent__Reply *r)
-{
-    detent__reply__free_unpacked (r, NULL);
-}
-
 /* Calls of `n` kinds; `large` ones take milliseconds each. */
 static void make_trace (const char *site, int n, int large, struct dt_buf *ret)
 {
@@ -106,7 +100,7 @@ static void submit (const char *workload, const char *site, int n, int large)
     make_trace (site, n, large, &trace);
     r = rig_submit (&rig, workload, &trace, &reply, &err);
     ck_assert_msg (r == 0, "%s", err.text);
-    free_reply (reply);
+    rig_reply_free (reply);
     dt_buf_done (&trace);
 }
 
@@ -156,7 +150,7 @@ static void solve_sites (int n_sites)
     rq.solve = &s;
     r = rig_call (&rig, &rq, &reply, &err);
     ck_assert_msg (r == 0, "%s", err.text);
-    free_reply (reply);
+    rig_reply_free (reply);
     dt_buf_done (&text[0]);
     dt_buf_done (&text[1]);
     dt_free (yaml);
@@ -196,24 +190,13 @@ static Detent__Reply *follow (struct dt_client *c, int *ret_n)
         ck_assert_msg (r == 0, "%s", err.text);
         if (reply->final)
             return reply;
-        free_reply (reply);
+        rig_reply_free (reply);
     }
 }
 
 static int64_t query (const char *sql)
 {
-    sqlite3_stmt *st;
-    sqlite3 *db;
-    int64_t v;
-
-    ck_assert_int_eq (sqlite3_open_v2 (rig.database, &db, SQLITE_OPEN_READWRITE, NULL), SQLITE_OK);
-    sqlite3_busy_timeout (db, 5000);
-    ck_assert_int_eq (sqlite3_prepare_v2 (db, sql, -1, &st, NULL), SQLITE_OK);
-    ck_assert_int_eq (sqlite3_step (st), SQLITE_ROW);
-    v = sqlite3_column_int64 (st, 0);
-    sqlite3_finalize (st);
-    sqlite3_close (db);
-    return v;
+    return rig_sql (&rig, sql);
 }
 
 static void pause_ms (long ms)
@@ -253,21 +236,6 @@ static pid_t find_worker (void)
     return 0;
 }
 
-static int job_request (int body, uint64_t id, Detent__Reply **ret, struct dt_err *err)
-{
-    Detent__Request rq = DETENT__REQUEST__INIT;
-    Detent__JobAttachRequest attach = DETENT__JOB_ATTACH_REQUEST__INIT;
-    Detent__JobCancelRequest cancel = DETENT__JOB_CANCEL_REQUEST__INIT;
-
-    attach.job = cancel.job = id;
-    rq.body_case = (Detent__Request__BodyCase)body;
-    if (body == DETENT__REQUEST__BODY_JOB_ATTACH)
-        rq.job_attach = &attach;
-    else
-        rq.job_cancel = &cancel;
-    return rig_call (&rig, &rq, ret, err);
-}
-
 static void start (int n_calls, int large)
 {
     rig_start (&rig, DETENTD, extra);
@@ -293,19 +261,19 @@ START_TEST (tunes_commits_and_fetches)
     ck_assert_uint_eq (done->job->measurements,
                        (uint64_t)query ("SELECT count (*) FROM measurement"));
     /* an ended job says the same to whoever asks later */
-    ck_assert_int_eq (job_request (DETENT__REQUEST__BODY_JOB_ATTACH, done->job->job, &reply, &err),
+    ck_assert_int_eq (rig_attach (&rig, done->job->job, &reply, &err),
                       0);
     ck_assert_str_eq (reply->job->state, "done");
     ck_assert_mem_eq (reply->job->tuple.data, done->job->tuple.data, 32);
-    free_reply (reply);
+    rig_reply_free (reply);
     ck_assert_int_eq (rig_commit (&rig, "host-small", "chat", NULL, 1, NULL, &reply, &err), 0);
     ck_assert_mem_eq (reply->commit->commit->tuple.data, done->job->tuple.data, 32);
     ck_assert_mem_eq (reply->commit->commit->bits.data, done->job->bits.data, 32);
-    free_reply (reply);
+    rig_reply_free (reply);
     ck_assert_int_eq (rig_fetch (&rig, "host-small", "chat", NULL, &reply, &err), 0);
     ck_assert_int_eq (rig_check_bundle (reply->fetch), 1);
-    free_reply (reply);
-    free_reply (done);
+    rig_reply_free (reply);
+    rig_reply_free (done);
 }
 END_TEST
 
@@ -336,12 +304,12 @@ START_TEST (a_worker_that_fails)
     ck_assert_uint_gt (reply->job->measurements, 0);
     ck_assert_uint_eq (reply->job->measurements,
                        (uint64_t)query ("SELECT count (*) FROM measurement"));
-    free_reply (reply);
+    rig_reply_free (reply);
     submit ("small", "decoder", 1, 0);
     ck_assert_int_eq (send_tune (rig.client, "host-small", "small", 1, 0, &err), 0);
     reply = follow (rig.client, &n);
     ck_assert_msg (strcmp (reply->job->state, "done") == 0, "%s", reply->job->what);
-    free_reply (reply);
+    rig_reply_free (reply);
 }
 END_TEST
 
@@ -365,16 +333,16 @@ START_TEST (a_full_disk)
     reply = follow (rig.client, &n);
     ck_assert_str_eq (reply->job->state, "failed");
     ck_assert_int_eq (reply->job->code, ENOSPC);
-    ck_assert_int_eq (job_request (DETENT__REQUEST__BODY_JOB_ATTACH, reply->job->job, &later, &err),
+    ck_assert_int_eq (rig_attach (&rig, reply->job->job, &later, &err),
                       0);
     ck_assert_str_eq (later->job->state, "failed");
-    free_reply (later);
+    rig_reply_free (later);
     unlink (full);
     for (n = 0; n < 200 && query ("SELECT count (*) FROM job WHERE state = 'failed'") == 0; n++)
         pause_ms (50);
     ck_assert_int_lt (n, 200);
     ck_assert_int_eq (query ("SELECT code FROM job"), ENOSPC);
-    free_reply (reply);
+    rig_reply_free (reply);
     ck_assert_int_eq (rig_stop (&rig), 0);
     unsetenv ("DETENTD_FULL");
     dt_free (full);
@@ -395,24 +363,24 @@ START_TEST (cancelled)
     ck_assert_int_eq (send_tune (rig.client, "host-small", "chat", 60, 1, &err), 0);
     queued = follow (rig.client, &n);
     ck_assert_str_eq (queued->job->state, "queued"); /* one at a time */
-    ck_assert_int_eq (job_request (DETENT__REQUEST__BODY_JOB_CANCEL, queued->job->job, &reply,
+    ck_assert_int_eq (rig_cancel (&rig, queued->job->job, &reply,
                                    &err), 0);
-    free_reply (reply);
-    ck_assert_int_eq (job_request (DETENT__REQUEST__BODY_JOB_ATTACH, queued->job->job, &reply,
+    rig_reply_free (reply);
+    ck_assert_int_eq (rig_attach (&rig, queued->job->job, &reply,
                                    &err), 0);
     if (!reply->final) { /* its end is being written; the first one runs on */
-        free_reply (reply);
+        rig_reply_free (reply);
         reply = follow (rig.client, &n);
     }
     ck_assert_str_eq (reply->job->state, "cancelled");
-    free_reply (reply);
-    ck_assert_int_eq (job_request (DETENT__REQUEST__BODY_JOB_CANCEL, 1, &reply, &err), 0);
-    free_reply (reply);
+    rig_reply_free (reply);
+    ck_assert_int_eq (rig_cancel (&rig, 1, &reply, &err), 0);
+    rig_reply_free (reply);
     reply = follow (second, &n);
     ck_assert_str_eq (reply->job->state, "cancelled");
     ck_assert_uint_gt (reply->job->measurements, 0);
-    free_reply (reply);
-    free_reply (queued);
+    rig_reply_free (reply);
+    rig_reply_free (queued);
     dt_client_close (second);
 }
 END_TEST
@@ -465,13 +433,13 @@ START_TEST (one_tuple_of_two_workloads)
         ck_assert_msg (!strcmp (tuned[i]->job->state, "done"), "%s", tuned[i]->job->what);
         r = rig_commit (&rig, "host-small", workload[i], NULL, 1, NULL, &reply, &err);
         ck_assert_msg (r == 0, "%s: %s", workload[i], err.text);
-        free_reply (reply);
+        rig_reply_free (reply);
     }
     ck_assert_mem_eq (tuned[0]->job->tuple.data, tuned[1]->job->tuple.data, 32);
     ck_assert_int_eq (query ("SELECT count (*) FROM tuple"), 1);
     ck_assert_int_eq (query ("SELECT count (*) FROM commit_log"), 2);
-    free_reply (tuned[0]);
-    free_reply (tuned[1]);
+    rig_reply_free (tuned[0]);
+    rig_reply_free (tuned[1]);
 }
 END_TEST
 
@@ -488,19 +456,19 @@ START_TEST (measurements_are_reused)
     reply = tune_with (&t, &err);
     ck_assert_str_eq (reply->job->state, "done");
     ck_assert_uint_eq (reply->job->site[0]->recalled, 0);
-    free_reply (reply);
+    rig_reply_free (reply);
     n = query ("SELECT count (*) FROM measurement WHERE free IS NULL");
     ck_assert_int_eq (query ("SELECT count (*) FROM measurement WHERE length (plan) = 32"), n);
     reply = tune_with (&t, &err);
     ck_assert_str_eq (reply->job->state, "done");
     ck_assert_uint_gt (reply->job->site[0]->recalled, 0);
     ck_assert_uint_le (reply->job->site[0]->recalled, (uint64_t)n);
-    free_reply (reply);
+    rig_reply_free (reply);
     t.has_anew = t.anew = 1;
     reply = tune_with (&t, &err);
     ck_assert_str_eq (reply->job->state, "done");
     ck_assert_uint_eq (reply->job->site[0]->recalled, 0);
-    free_reply (reply);
+    rig_reply_free (reply);
 }
 END_TEST
 
@@ -537,7 +505,7 @@ START_TEST (b31_forced_values)
             ck_assert_str_eq (reply->job->site[0]->forced[0], "block_n=32");
             ck_assert_str_eq (reply->job->site[0]->pin[0]->value, "32");
         }
-        free_reply (reply);
+        rig_reply_free (reply);
     }
 }
 END_TEST
@@ -563,7 +531,7 @@ START_TEST (the_daemon_ends)
 
     start (6, 1);
     ck_assert_int_eq (send_tune (rig.client, "host-small", "chat", 60, 1, &err), 0);
-    free_reply (follow (rig.client, &n));
+    rig_reply_free (follow (rig.client, &n));
     worker = find_worker ();
     started = dt_time_mono_ns ();
     kill (rig.pid, ends[_i].signal);
@@ -574,12 +542,12 @@ START_TEST (the_daemon_ends)
     ck_assert_int_ne (kill (worker, 0), 0);
     stored = query ("SELECT count (*) FROM measurement");
     rig_start (&rig, DETENTD, extra);
-    ck_assert_int_eq (job_request (DETENT__REQUEST__BODY_JOB_ATTACH, 1, &reply, &err), 0);
+    ck_assert_int_eq (rig_attach (&rig, 1, &reply, &err), 0);
     ck_assert_str_eq (reply->job->state, ends[_i].state);
     ck_assert_str_eq (reply->job->what, ends[_i].text);
     ck_assert_uint_eq (reply->job->measurements, (uint64_t)stored);
     ck_assert_int_gt (stored, 0);
-    free_reply (reply);
+    rig_reply_free (reply);
 }
 END_TEST
 
@@ -591,16 +559,16 @@ static int tune_code (const char *deployment, const char *workload, struct dt_er
     ck_assert_int_eq (send_tune (rig.client, deployment, workload, 1, 1, err), 0);
     if ((r = dt_client_recv (rig.client, 10000, &started, err)) < 0)
         return r;
-    ck_assert_int_eq (job_request (DETENT__REQUEST__BODY_JOB_ATTACH, started->job->job, &reply,
+    ck_assert_int_eq (rig_attach (&rig, started->job->job, &reply,
                                    err), 0);
-    free_reply (started);
+    rig_reply_free (started);
     if (!reply->final) {
-        free_reply (reply);
+        rig_reply_free (reply);
         reply = follow (rig.client, &n);
     }
     r = reply->job->has_code ? -reply->job->code : 0;
     dt_err_set (err, r, "%s", reply->job->what);
-    free_reply (reply);
+    rig_reply_free (reply);
     return r;
 }
 
@@ -675,7 +643,7 @@ START_TEST (b21_refused_values)
             ck_assert_uint_eq (s->refusal[k]->n_value, s->n_pin + s->n_knob);
         ck_assert_msg (k < s->n_refusal, "nothing is refused since %s", numbers[i]);
     }
-    free_reply (reply);
+    rig_reply_free (reply);
 }
 END_TEST
 
@@ -698,7 +666,7 @@ START_TEST (b21_no_legal_value)
                        || strstr (reply->job->what, "is above 5000"), "%s", reply->job->what);
     ck_assert_int_eq (query ("SELECT (SELECT count (*) FROM tuple)"
                              " + (SELECT count (*) FROM measurement)"), 0);
-    free_reply (reply);
+    rig_reply_free (reply);
 }
 END_TEST
 
@@ -726,7 +694,7 @@ START_TEST (b31_forced_and_refused)
     }
     ck_assert_int_eq (dt_trace_encode (trace, &bytes, &err), 0);
     ck_assert_int_eq (rig_submit (&rig, "mixed", &bytes, &reply, &err), 0);
-    free_reply (reply);
+    rig_reply_free (reply);
     force.site = (char *)"decoder";
     force.name = (char *)"block_n";
     force.value = (char *)"32";
@@ -735,7 +703,7 @@ START_TEST (b31_forced_and_refused)
     reply = tune_of (&t, "chat", &err); /* of short calls alone it is taken */
     ck_assert_msg (!strcmp (reply->job->state, "done"), "%s", reply->job->what);
     ck_assert_str_eq (reply->job->site[0]->pin[0]->value, "32");
-    free_reply (reply);
+    rig_reply_free (reply);
     reply = tune_of (&t, "mixed", &err);
     ck_assert_str_eq (reply->job->state, "failed");
     ck_assert_int_eq (reply->job->code, DT_EILLEGAL);
@@ -743,7 +711,7 @@ START_TEST (b31_forced_and_refused)
                        && strstr (reply->job->what, "kv_len=6000 is above 5000"), "%s",
                    reply->job->what);
     ck_assert_int_eq (reply->job->has_tuple, 0);
-    free_reply (reply);
+    rig_reply_free (reply);
     ck_assert_int_eq (rig_commit (&rig, "host-small", "mixed", NULL, 1, NULL, &reply, &err),
                       -DT_ENOTFOUND);
     dt_buf_done (&bytes);
@@ -794,7 +762,7 @@ static struct dt_digest commit_newest (void)
 
     ck_assert_msg (r == 0, "%s", err.text);
     memcpy (digest.bytes, reply->commit->commit->digest.data, sizeof digest.bytes);
-    free_reply (reply);
+    rig_reply_free (reply);
     return digest;
 }
 
@@ -813,21 +781,21 @@ START_TEST (a_tie_keeps_the_incumbent)
     reply = tune_forced (NULL);
     ck_assert_str_eq (reply->job->site[0]->incumbent, "default");
     ck_assert_ptr_nonnull (at_first = dt_strdup (reply->job->site[0]->pin[0]->value));
-    free_reply (reply);
+    rig_reply_free (reply);
     other = strcmp (at_first, "64") ? "64" : "32";
     reply = tune_forced (other);
     ck_assert_str_ne (reply->job->site[0]->incumbent, "committed");
-    free_reply (reply);
+    rig_reply_free (reply);
     commit_newest ();
     reply = tune_forced (NULL);
     s = reply->job->site[0];
     ck_assert_str_eq (s->incumbent, "committed");
     ck_assert_str_eq (s->pin[0]->name, "choose.block_n");
     ck_assert_str_eq (s->pin[0]->value, other);
-    free_reply (reply);
+    rig_reply_free (reply);
     reply = tune_forced (at_first);
     ck_assert_str_eq (reply->job->site[0]->incumbent, "default");
-    free_reply (reply);
+    rig_reply_free (reply);
     dt_free (at_first);
 }
 END_TEST
@@ -864,7 +832,7 @@ START_TEST (b25_b29_b30_faults)
     use_backend ("backend-told.so");
     tell (NULL);
     start (2, 0);
-    free_reply (tune_forced (NULL));
+    rig_reply_free (tune_forced (NULL));
     head = commit_newest ();
     submit ("other", "decoder", 3, 0);
     tell (faults[_i].fault);
@@ -879,16 +847,16 @@ START_TEST (b25_b29_b30_faults)
     ck_assert_int_eq (query ("SELECT count (*) FROM tuple"), 1);
     ck_assert_int_eq (query ("SELECT count (*) FROM measurement WHERE elapsed_ns NOT BETWEEN 1000"
                              " AND 1299"), 0);
-    free_reply (bad);
+    rig_reply_free (bad);
     ck_assert_int_eq (rig_fetch (&rig, "host-small", "chat", NULL, &fetched, &err), 0);
     ck_assert_int_eq (rig_check_bundle (fetched->fetch), 1);
     ck_assert_mem_eq (fetched->fetch->snapshot.data, head.bytes, sizeof head.bytes);
-    free_reply (fetched);
+    rig_reply_free (fetched);
     tell (NULL);
     ck_assert_int_eq (send_tune (rig.client, "host-small", "other", 2, 0, &err), 0);
     good = follow (rig.client, &n);
     ck_assert_msg (!strcmp (good->job->state, "done"), "%s", good->job->what);
-    free_reply (good);
+    rig_reply_free (good);
 }
 END_TEST
 
@@ -919,7 +887,7 @@ START_TEST (doubtful_times_are_left_out)
     ck_assert_uint_eq (reply->job->measurements,
                        (uint64_t)query ("SELECT count (*) FROM measurement WHERE elapsed_ns = 1000"));
     ck_assert_int_eq (query ("SELECT count (*) FROM measurement WHERE elapsed_ns <> 1000"), 0);
-    free_reply (reply);
+    rig_reply_free (reply);
     tell (NULL);
 }
 END_TEST
@@ -938,7 +906,7 @@ static uint64_t recalled (int shared, uint32_t want_contended)
     ck_assert_msg (!strcmp (reply->job->state, "done"), "%s", reply->job->what);
     ck_assert_uint_eq (reply->job->contended, want_contended);
     n = reply->job->site[0]->recalled;
-    free_reply (reply);
+    rig_reply_free (reply);
     return n;
 }
 
@@ -1020,7 +988,7 @@ START_TEST (b29_a_look_comes_last)
     ck_assert_msg (log[0] && log[strlen (log) - 1] == 'L', "...%s",
                    log + (strlen (log) > 40 ? strlen (log) - 40 : 0));
     dt_free (log);
-    free_reply (reply);
+    rig_reply_free (reply);
 }
 END_TEST
 
@@ -1067,7 +1035,7 @@ START_TEST (b29_certify_looks_at_each_batch)
         ck_assert_uint_gt (looks, reply->job->certified[0]->batches);
     }
     dt_free (log);
-    free_reply (reply);
+    rig_reply_free (reply);
 }
 END_TEST
 
