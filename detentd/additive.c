@@ -12,12 +12,6 @@ enum { CHOSEN, DEFAULT, RUNNERS_UP, RANDOM, TUPLES = RANDOM + 4 };
 #define STEPS 3 /* calls of each site: light, middling, heavy */
 #define TRIES 64
 
-/* A site's calls under a tuple. */
-struct place {
-    struct dt_cover cover;
-    int covered;
-};
-
 struct check {
     struct dt_measure *m;
     struct dt_tune_hooks hooks;
@@ -25,17 +19,16 @@ struct check {
     size_t n_sites;
     struct dt_calls *calls;       /* [n_sites] */
     struct dt_cover_at (*at)[STEPS]; /* [n_sites] */
-    struct place *place;          /* [TUPLES * n_sites] */
+    struct dt_cover *cover;       /* [TUPLES * n_sites] a site's calls under a tuple */
 };
 
 static void done (struct check *c)
 {
-    for (size_t i = 0; c->place && i < TUPLES * c->n_sites; i++)
-        if (c->place[i].covered)
-            dt_cover_done (&c->place[i].cover);
+    for (size_t i = 0; c->cover && i < TUPLES * c->n_sites; i++)
+        dt_cover_done (&c->cover[i]);
     for (size_t i = 0; c->calls && i < c->n_sites; i++)
         dt_calls_done (&c->calls[i]);
-    dt_free (c->place);
+    dt_free (c->cover);
     dt_free (c->calls);
     dt_free (c->at);
 }
@@ -53,14 +46,11 @@ static int choose_calls (struct check *c, size_t i, struct dt_err *reterr)
 static int cover (struct check *c, size_t tuple, size_t i, size_t assignment,
                   struct dt_err *reterr)
 {
-    struct place *p = &c->place[tuple * c->n_sites + i];
-    int r;
+    struct dt_cover *cover = &c->cover[tuple * c->n_sites + i];
 
     c->m->site = c->site[i].site; /* whose facts plan and measure send */
-    if ((r = dt_cover_one (&p->cover, c->site[i].solution, c->at[i], STEPS, assignment, &c->hooks,
-                           reterr)) == 0)
-        p->covered = 1;
-    return r;
+    dt_cover_done (cover);        /* of a try that cannot run */
+    return dt_cover_one (cover, c->site[i].solution, c->at[i], STEPS, assignment, &c->hooks, reterr);
 }
 
 /* A random legal assignment that can run; the chosen one if none was met. */
@@ -101,7 +91,7 @@ static int measure (void *ctx, size_t tuple, size_t site, size_t step, uint64_t 
                     struct dt_err *reterr)
 {
     struct check *c = ctx;
-    const struct dt_cover *cover = &c->place[tuple * c->n_sites + site].cover;
+    const struct dt_cover *cover = &c->cover[tuple * c->n_sites + site];
     struct dt_tune_call call = dt_cover_call (cover, cover->arm[0].variant[step]);
 
     c->m->site = c->site[site].site;
@@ -119,8 +109,8 @@ int dt_additive_check (struct dt_measure *m, const struct dt_additive_site *site
 
     c.calls = dt_calloc (n_sites, sizeof *c.calls);
     c.at = dt_calloc (n_sites, sizeof *c.at);
-    c.place = dt_calloc (TUPLES * n_sites, sizeof *c.place);
-    if (!weight || !c.calls || !c.at || !c.place)
+    c.cover = dt_calloc (TUPLES * n_sites, sizeof *c.cover);
+    if (!weight || !c.calls || !c.at || !c.cover)
         r = dt_err_nomem (reterr);
     for (size_t i = 0; r == 0 && i < n_sites; i++) {
         weight[i] = (double)site[i].site->calls_per_step;

@@ -66,7 +66,6 @@ static int chosen (struct dt_arena *a, const struct dt_solution *s, size_t i,
     return 0;
 }
 
-/* Borrows the reasons from the result. */
 static int refusals (struct dt_arena *a, const struct dt_solution *s,
                      const struct dt_tune_result *result, Detent__SiteResult *r)
 {
@@ -78,8 +77,12 @@ static int refusals (struct dt_arena *a, const struct dt_solution *s,
     if (!m || !(r->refusal = dt_arena_array (a, n, sizeof *r->refusal)))
         return -1;
     for (; r->n_refusal < n; r->n_refusal++) {
+        char text[DT_TUNE_REFUSAL_TEXT];
+
         detent__refusal__init (r->refusal[r->n_refusal] = &m[r->n_refusal]);
-        m[r->n_refusal].why = (char *)result->refusal[r->n_refusal].why;
+        dt_tune_refusal_text (&result->refusal[r->n_refusal], text);
+        if (!(m[r->n_refusal].why = dt_arena_strn (a, text, strlen (text))))
+            return -1;
         m[r->n_refusal].n_value = s->n_pins + s->n_knobs;
         if (values_of (a, s, result->refusal[r->n_refusal].assignment, &m[r->n_refusal].value) < 0)
             return -1;

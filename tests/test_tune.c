@@ -670,14 +670,13 @@ START_TEST (b21_no_legal_value)
 }
 END_TEST
 
-/* B31: a value that the operator sets, and that no kernel takes for one call of the trace:
- * the tune says which, chooses no other, and there is nothing to commit. */
+/* B31: a value that the operator sets, and that no kernel takes for some calls of the trace,
+ * of which a part is sampled: the tune says which and how many, chooses no other, and there
+ * is nothing to commit. */
 START_TEST (b31_forced_and_refused)
 {
     Detent__Forced force = DETENT__FORCED__INIT, *list[] = { &force };
     Detent__TuneRequest t = DETENT__TUNE_REQUEST__INIT;
-    int64_t fields[] = { 1, 100, 1, 6000 };
-    uint64_t id[] = { 1, 2 };
     struct dt_trace *trace = dt_trace_new ();
     struct dt_buf bytes = { 0 };
     struct dt_err err = { "" };
@@ -687,10 +686,11 @@ START_TEST (b31_forced_and_refused)
     start (2, 0);
     rig_describe (trace);
     ck_assert_int_eq (dt_trace_add_site (trace, "attention", "decoder", 4, &err), 0);
-    for (int i = 0; i < 2; i++) {
-        struct dt_call call = { .n_requests = 1, .request = fields + 2 * i };
+    for (uint64_t i = 1; i <= 40; i++) { /* 28 of them above 5000 */
+        int64_t fields[] = { 1, 400 * (int64_t)i };
+        struct dt_call call = { .n_requests = 1, .request = fields };
 
-        ck_assert_int_eq (dt_trace_add_call (trace, 0, 2, 0, &call, id + i, &err), 0);
+        ck_assert_int_eq (dt_trace_add_call (trace, 0, 2, 0, &call, &i, &err), 0);
     }
     ck_assert_int_eq (dt_trace_encode (trace, &bytes, &err), 0);
     ck_assert_int_eq (rig_submit (&rig, "mixed", &bytes, &reply, &err), 0);
@@ -708,7 +708,10 @@ START_TEST (b31_forced_and_refused)
     ck_assert_str_eq (reply->job->state, "failed");
     ck_assert_int_eq (reply->job->code, DT_EILLEGAL);
     ck_assert_msg (strstr (reply->job->what, "block_n=32")
-                       && strstr (reply->job->what, "kv_len=6000 is above 5000"), "%s",
+                       && strstr (reply->job->what, "kv_len=5200 is above 5000")
+                       && strstr (reply->job->what, "28 calls (requests=1 longest_query=1"
+                                  " longest_kv=5200; requests=1 longest_query=1 longest_kv=5600; ")
+                       && strstr (reply->job->what, "longest_kv=8000; and 20 more): "), "%s",
                    reply->job->what);
     ck_assert_int_eq (reply->job->has_tuple, 0);
     rig_reply_free (reply);

@@ -235,45 +235,47 @@ static int find_variant (struct dt_cover *c, struct selector *s, size_t at, size
 
 /* --- arms ------------------------------------------------------------------ */
 
-void dt_cover_refuse (struct dt_cover *c, size_t assignment, size_t at, const char *why)
+/* The variant of an assignment on a sampled call.  1: usable; 0: not, noted. */
+static int run_call (struct dt_cover *c, size_t assignment, struct selector *s, size_t at,
+                     struct dt_err *reterr)
 {
-    struct dt_tune_refusal *to;
+    struct dt_call call = dt_trace_call_get (c->at[at].site, c->at[at].call);
+    const struct dt_cover_variant *v;
+    struct dt_err why = { "" };
+    struct dt_vm_stop stop;
+    int r;
 
-    if (c->n_refused++ >= DT_TUNE_REFUSALS)
-        return;
-    to = &c->refusal[c->n_refused - 1];
-    to->assignment = assignment;
-    snprintf (to->why, sizeof to->why, "call %zu of the trace: %.280s", c->at[at].call,
-              why);
+    if ((r = dt_inputs_fill (&s->map, &call, s->in, s->own, reterr)) < 0)
+        return r;
+    r = dt_vm_run (s->vm, s->regs, s->in, s->own, call.n_requests, s->out, s->own_out, &stop);
+    if (r < 0) {
+        dt_vm_describe (s->vm, &stop, &why);
+        dt_cover_refuse (c, assignment, at, why.text);
+        return 0;
+    }
+    if ((r = find_variant (c, s, at, call.n_requests, &s->variant[at], reterr)) < 0)
+        return r;
+    v = &c->variant[s->variant[at]];
+    if (v->refused)
+        dt_cover_refuse (c, assignment, at, v->refused);
+    s->same[at] = v->same;
+    return !v->refused;
 }
 
-/* The variants of an assignment on all sampled calls.  1: usable; 0: not, noted. */
+/* On all sampled calls: of one that is told as refused, every call is asked about. */
 static int run_assignment (struct dt_cover *c, size_t assignment, struct selector *s,
                            struct dt_err *reterr)
 {
-    for (size_t at = 0; at < c->n_at; at++) {
-        struct dt_call call = dt_trace_call_get (c->at[at].site, c->at[at].call);
-        struct dt_vm_stop stop;
-        struct dt_err why = { "" };
-        int r;
+    int usable = 1, told = c->n_refused < DT_TUNE_REFUSALS;
 
-        if ((r = dt_inputs_fill (&s->map, &call, s->in, s->own, reterr)) < 0)
+    for (size_t at = 0; at < c->n_at && (usable || told); at++) {
+        int r = run_call (c, assignment, s, at, reterr);
+
+        if (r < 0)
             return r;
-        r = dt_vm_run (s->vm, s->regs, s->in, s->own, call.n_requests, s->out, s->own_out, &stop);
-        if (r < 0) {
-            dt_vm_describe (s->vm, &stop, &why);
-            dt_cover_refuse (c, assignment, at, why.text);
-            return 0;
-        }
-        if ((r = find_variant (c, s, at, call.n_requests, &s->variant[at], reterr)) < 0)
-            return r;
-        if (c->variant[s->variant[at]].refused) {
-            dt_cover_refuse (c, assignment, at, c->variant[s->variant[at]].refused);
-            return 0;
-        }
-        s->same[at] = c->variant[s->variant[at]].same;
+        usable &= r;
     }
-    return 1;
+    return usable;
 }
 
 static const void *row_key (const void *ctx, uint32_t i, size_t *ret_len)
@@ -346,6 +348,7 @@ fail:
 
 static int cover_all (struct dt_cover *c, size_t incumbent, struct dt_err *reterr)
 {
+    char text[DT_TUNE_REFUSAL_TEXT];
     int r;
 
     for (size_t i = 0; i < c->solution->n_assignments; i++) {
@@ -361,7 +364,8 @@ static int cover_all (struct dt_cover *c, size_t incumbent, struct dt_err *reter
         return 0;
     return dt_err_set (reterr, -DT_EILLEGAL, "%s/%s: no legal value is usable: each of %zu legal "
                        "assignments is refused; the first: %s", c->at[0].site->family, c->at[0].site->site,
-                       c->n_legal, c->n_refused ? c->refusal[0].why : "there is none");
+                       c->n_legal, c->n_refused ? dt_tune_refusal_text (&c->refusal[0], text)
+                                                : "there is none");
 }
 
 int dt_cover_build (struct dt_cover *c, const struct dt_solution *solution,
@@ -372,10 +376,8 @@ int dt_cover_build (struct dt_cover *c, const struct dt_solution *solution,
 
     *c = (struct dt_cover){ .solution = solution, .at = at, .n_at = n_at, .allowed = allowed,
                             .hooks = hooks, .incumbent = SIZE_MAX };
-    if ((r = cover_all (c, incumbent, reterr)) < 0) {
-        dt_cover_done (c);
+    if ((r = cover_all (c, incumbent, reterr)) < 0)
         return r;
-    }
     if (c->incumbent == SIZE_MAX)
         c->incumbent = c->n_arms;
     return 0;
@@ -385,13 +387,12 @@ int dt_cover_one (struct dt_cover *c, const struct dt_solution *solution,
                   const struct dt_cover_at *at, size_t n_at, size_t assignment,
                   const struct dt_tune_hooks *hooks, struct dt_err *reterr)
 {
+    char text[DT_TUNE_REFUSAL_TEXT];
     int r;
 
     *c = (struct dt_cover){ .solution = solution, .at = at, .n_at = n_at, .hooks = hooks };
     if ((r = cover_assignment (c, assignment, assignment, reterr)) == 0 && c->n_arms == 0)
-        r = dt_err_set (reterr, -DT_EILLEGAL, "%s/%s: what was chosen cannot run all of the trace: "
-                        "%s", at[0].site->family, at[0].site->site, c->refusal[0].why);
-    if (r < 0)
-        dt_cover_done (c);
+        r = dt_err_set (reterr, -DT_EILLEGAL, "%s/%s: not all of the trace can be run: %s", at[0].site->family, at[0].site->site,
+                        dt_tune_refusal_text (&c->refusal[0], text));
     return r;
 }

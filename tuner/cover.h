@@ -53,17 +53,19 @@ struct dt_cover {
     struct dt_tune_refusal refusal[DT_TUNE_REFUSALS]; /* the first of them */
 };
 
-/* All pointers are borrowed until dt_cover_done.
+/* All pointers are borrowed until dt_cover_done, which is due after a failure too: what
+ * was refused is then still there.
  *   -DT_EILLEGAL  no legal assignment is usable for the trace; the text says why */
 int dt_cover_build (struct dt_cover *c, const struct dt_solution *solution,
                     const struct dt_cover_at *at, size_t n_at, const uint8_t *allowed,
                     size_t incumbent, const struct dt_tune_hooks *hooks, struct dt_err *reterr);
-/* One assignment, on calls that it must be able to run: its one arm.
- *   -DT_EILLEGAL  it cannot; the text names the call and says why */
+/* One assignment, on calls that it must be able to run: its one arm.  Likewise.
+ *   -DT_EILLEGAL  it cannot; the text names the calls and says why */
 int dt_cover_one (struct dt_cover *c, const struct dt_solution *solution,
                   const struct dt_cover_at *at, size_t n_at, size_t assignment,
                   const struct dt_tune_hooks *hooks, struct dt_err *reterr);
-/* Note an assignment that cannot be used, on the sampled call `at`. */
+/* Note an assignment that cannot be used, on the sampled call `at`: one of the calls for
+ * which it cannot.  In refusal.c. */
 void dt_cover_refuse (struct dt_cover *c, size_t assignment, size_t at, const char *why);
 void dt_cover_done (struct dt_cover *c);
 /* The call and parameters of a variant, as hooks take them. */

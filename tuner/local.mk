@@ -9,6 +9,7 @@ libdttuner_la_SOURCES = \
 	tuner/observe.c \
 	tuner/race.c tuner/race_looks.c tuner/race_rounds.c tuner/race_stages.c \
 	tuner/race.h tuner/racing.h \
+	tuner/refusal.c \
 	tuner/sample.c tuner/sample.h \
 	tuner/stats.c tuner/stats.h \
 	tuner/tables.c tuner/tables.h \

@@ -405,10 +405,6 @@ static int check_traces (struct tables *t, const struct dt_trace_site *const *tr
     if ((r = dt_calls_spread (trace, n_traces, &all, reterr)) < 0)
         return r;
     r = dt_cover_one (&cover, t->cover.solution, all.at, all.n, assignment, t->hooks, reterr);
-    if (r < 0) {
-        dt_calls_done (&all);
-        return r;
-    }
     for (size_t at = 0; r == 0 && !none && at < all.n; at++) {
         struct dt_call call = dt_trace_call_get (all.at[at].site, all.at[at].call);
         struct dt_tune_call c;

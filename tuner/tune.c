@@ -211,13 +211,12 @@ static void fill_result (const struct site *s, const struct dt_race_result *race
     *ret = out;
 }
 
-/* The chosen assignment on calls that were not sampled: one that it cannot run must be
- * known before it is committed. */
-static int check_chosen (const struct site *s, const struct dt_race_result *race,
-                         const struct dt_trace_site *const *trace, size_t n_traces,
-                         struct dt_err *reterr)
+/* An assignment on calls that were not sampled: one that it cannot run must be known
+ * before it is committed. */
+static int check_all (const struct site *s, size_t chosen,
+                      const struct dt_trace_site *const *trace, size_t n_traces,
+                      struct dt_err *reterr)
 {
-    size_t chosen = s->cover.arm[race->chosen].assignment;
     const struct dt_solution *solution = s->cover.solution;
     struct dt_calls all;
     struct dt_cover cover;
@@ -225,25 +224,51 @@ static int check_chosen (const struct site *s, const struct dt_race_result *race
 
     if ((r = dt_calls_spread (trace, n_traces, &all, reterr)) < 0)
         return r;
-    if ((r = dt_cover_one (&cover, solution, all.at, all.n, chosen, s->hooks, reterr)) == 0)
-        dt_cover_done (&cover);
+    r = dt_cover_one (&cover, solution, all.at, all.n, chosen, s->hooks, reterr);
+    dt_cover_done (&cover);
     dt_calls_done (&all);
     return r;
+}
+
+/* No assignment is usable: of the first, all calls are named, not the sampled ones alone. */
+static int name_calls (const struct site *s, const struct dt_trace_site *const *trace,
+                       size_t n_traces, struct dt_err *reterr)
+{
+    struct dt_err all = { "" };
+
+    if (s->cover.n_refused == 0
+        || check_all (s, s->cover.refusal[0].assignment, trace, n_traces, &all) != -DT_EILLEGAL)
+        return -DT_EILLEGAL;
+    return dt_err_set (reterr, -DT_EILLEGAL, "no legal value is usable: each of %zu legal "
+                       "assignments is refused; the first: %s", s->cover.n_legal, all.text);
 }
 
 /* What is refused once is refused again, so the second cover differs in its incumbent
  * only. */
 static int cover (struct site *s, const struct dt_solution *solution,
+                  const struct dt_trace_site *const *trace, size_t n_traces,
                   const struct dt_tune_options *o, size_t incumbent, struct dt_err *reterr)
 {
     int r = dt_cover_build (&s->cover, solution, s->calls.at, s->calls.n, o->allowed, incumbent,
                             s->hooks, reterr);
 
+    if (r == -DT_EILLEGAL)
+        return name_calls (s, trace, n_traces, reterr);
     if (r < 0 || s->cover.incumbent < s->cover.n_arms || o->otherwise == incumbent)
         return r;
     dt_cover_done (&s->cover);
     return dt_cover_build (&s->cover, solution, s->calls.at, s->calls.n, o->allowed, o->otherwise,
                            s->hooks, reterr);
+}
+
+/* What won must be able to run all of the traces. */
+static int check_chosen (const struct site *s, const struct dt_race_result *race,
+                         const struct dt_trace_site *const *trace, size_t n_traces,
+                         struct dt_err *reterr)
+{
+    int r = check_all (s, s->cover.arm[race->chosen].assignment, trace, n_traces, reterr);
+
+    return r == -DT_EILLEGAL ? dt_err_prefix (reterr, r, "what was chosen") : r;
 }
 
 int dt_tune_site (const struct dt_solution *solution, const struct dt_trace_site *const *trace,
@@ -260,7 +285,7 @@ int dt_tune_site (const struct dt_solution *solution, const struct dt_trace_site
                            solution->site, incumbent);
     if ((r = dt_calls_draw (trace, n_traces, options->max_calls, options->seed, &s.calls,
                             reterr)) < 0
-        || (r = cover (&s, solution, options, incumbent, reterr)) < 0
+        || (r = cover (&s, solution, trace, n_traces, options, incumbent, reterr)) < 0
         || (r = share_work (&s, reterr)) < 0 || (r = race_site (&s, options, &race, reterr)) < 0
         || (r = check_chosen (&s, &race, trace, n_traces, reterr)) < 0)
         goto fail;

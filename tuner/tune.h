@@ -71,12 +71,19 @@ struct dt_tune_options {
 /* Raised when tuning with the same options and timings asks in another order. */
 #define DT_TUNE_ORDER 1
 
-/* An assignment that the backend refuses, or whose selector refuses a call. */
+/* An assignment that the backend refuses, or whose selector does, on calls of a trace. */
 struct dt_tune_refusal {
     size_t assignment;
-    char why[320]; /* the call, and the reason with its numbers */
+    size_t n_calls, n_named; /* the calls; those of them that are named */
+    char calls[400];         /* "tokens=48; tokens=80" */
+    char why[320];           /* of the first, with its numbers */
 };
-#define DT_TUNE_REFUSALS 8 /* that are told; all are counted */
+#define DT_TUNE_REFUSALS 8      /* that are told; all are counted */
+#define DT_TUNE_REFUSED_CALLS 8 /* of each, that are named; likewise */
+
+/* "3 calls (tokens=48; tokens=80; tokens=112): WHY", terminated; returns it. */
+#define DT_TUNE_REFUSAL_TEXT 800
+char *dt_tune_refusal_text (const struct dt_tune_refusal *r, char text[DT_TUNE_REFUSAL_TEXT]);
 
 /* What came out. */
 struct dt_tune_result {
@@ -104,7 +111,8 @@ struct dt_tune_result {
  * verdicts are considered like others; the commit decides about them.
  * trace: [n_traces > 0] the site's calls in each trace of the workload: what is least is
  * the mean over traces of the cost relative to the incumbent's.
- *   -DT_EILLEGAL no legal assignment is usable: the text names the condition
+ *   -DT_EILLEGAL no legal assignment is usable, or what was chosen does not run all of the
+ *                traces: the text names the calls and the reason
  *   -DT_EUNTRUSTED  unstable: see tuner/race.h
  *   -DT_ECANCELLED, or what a hook returned */
 int dt_tune_site (const struct dt_solution *s, const struct dt_trace_site *const *trace,
