@@ -531,27 +531,62 @@ static struct dt_backend_ctx *join (struct end *e, uint32_t timed)
     return ctx;
 }
 
-/* This rank's share of a call on data that the logical ranks of one device have summed. */
+/* This rank's share of a sum over both, and what the logical ranks of one device sum. */
+static struct reference pair_of (struct job *j, struct dt_backend_ctx *ctx, struct dt_backend_ctx *alone,
+                                 int rank, int64_t bytes, int bf16)
+{
+    struct reference ref;
+
+    job_init (j, alone, 2, bf16);
+    job_add (j, bytes, 21);
+    job_fill (j, DT_BACKEND_SPREAD);
+    ref = reference_of (j);
+    job_done (j);
+    job_init (j, ctx, 2, bf16);
+    j->group.ranks = 2;
+    j->group.rank = (uint32_t)rank;
+    job_add (j, bytes, 21);
+    job_fill (j, DT_BACKEND_SPREAD);
+    return ref;
+}
+
 static void check_pair_size (struct dt_backend_ctx *ctx, struct dt_backend_ctx *alone, int rank,
                              int64_t bytes, int bf16, int repeats)
 {
-    struct reference ref;
-    struct job j, k;
+    struct job j;
+    struct reference ref = pair_of (&j, ctx, alone, rank, bytes, bf16);
 
-    job_init (&k, alone, 2, bf16);
-    job_add (&k, bytes, 21);
-    job_fill (&k, DT_BACKEND_SPREAD);
-    ref = reference_of (&k);
-    job_done (&k);
-    job_init (&j, ctx, 2, bf16);
-    j.group.ranks = 2;
-    j.group.rank = (uint32_t)rank;
-    job_add (&j, bytes, 21);
-    job_fill (&j, DT_BACKEND_SPREAD);
     if (repeats)
         repeat (&j, &ref, "pair, repeats");
     else
         all_ways (&j, &ref, "pair");
+    reference_done (&ref);
+    job_done (&j);
+}
+
+/* NCCL's sum of two in fp32 has but one order, and the environment is left as it was. */
+static void check_pair_nccl (struct dt_backend_ctx *ctx, struct dt_backend_ctx *alone, int rank)
+{
+    struct dt_backend_error err = { "" };
+    struct job j;
+    struct reference ref = pair_of (&j, ctx, alone, rank, 40012, 0);
+    unsigned char *out = malloc (j.plan.output_bytes);
+    const char *after;
+    size_t i, differ = 0;
+
+    if (!out)
+        die ("pair", "out of memory");
+    setenv ("NCCL_ALGO", "Ring", 1);
+    j.param[AR_ORDER].one = AR_NCCL;
+    if (backend->run (ctx, &j.call, j.operands, j.output, j.workspace, &err) < 0
+        || backend->read (ctx, j.output, 0, j.plan.output_bytes, out, &err) < 0)
+        die ("pair, NCCL", err.text);
+    for (i = 0; i < j.shape.n; i++)
+        differ += value_at (out, 0, i) != value_at (ref.want, 0, i);
+    verdict (differ == 0, "pair, NCCL: %zu of %zu outputs differ", differ, j.shape.n);
+    after = getenv ("NCCL_ALGO");
+    verdict (after && strcmp (after, "Ring") == 0, "pair, NCCL: NCCL_ALGO is left as %s", after ? after : "unset");
+    free (out);
     reference_done (&ref);
     job_done (&j);
 }
@@ -568,6 +603,7 @@ static int pair_rank (int rank, int fd)
             check_pair_size (ctx, alone, rank, sizes[i], bf16, 0);
     for (i = 0; i < ARRAY_SIZE (repeated); i++)
         check_pair_size (ctx, alone, rank, repeated[i], 1, 1);
+    check_pair_nccl (ctx, alone, rank);
     backend->close (alone);
     backend->close (ctx);
     return failures != 0;
