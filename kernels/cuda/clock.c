@@ -37,17 +37,9 @@ struct cuda_clock {
 static struct cuda_clock *open_clock;
 static pthread_mutex_t open_lock = PTHREAD_MUTEX_INITIALIZER;
 
-static uint64_t now_ns (void)
-{
-    struct timespec t;
-
-    clock_gettime (CLOCK_MONOTONIC_RAW, &t);
-    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
 static uint64_t CUPTIAPI stamp_now (void)
 {
-    return now_ns ();
+    return cuda_host_ns ();
 }
 
 int cuda_cupti_load (struct cuda_cupti *ret, struct dt_backend_error *err)
@@ -315,7 +307,7 @@ int cuda_clock_begin (struct cuda_clock *c, int graphs, struct dt_backend_error 
 static int wait_for (struct cuda_clock *c, size_t expected, struct dt_backend_error *err)
 {
     const struct timespec look = { .tv_nsec = LOOK_NS };
-    uint64_t end = now_ns () + WAIT_NS;
+    uint64_t end = cuda_host_ns () + WAIT_NS;
     size_t have;
     int r;
 
@@ -325,7 +317,7 @@ static int wait_for (struct cuda_clock *c, size_t expected, struct dt_backend_er
         pthread_mutex_lock (&c->lock);
         have = c->n + c->lost;
         pthread_mutex_unlock (&c->lock);
-        if (have >= expected || now_ns () >= end)
+        if (have >= expected || cuda_host_ns () >= end)
             return 0;
         nanosleep (&look, NULL);
     }
