@@ -37,7 +37,7 @@ struct table {
     size_t n;
 };
 
-static struct rig rig;
+static struct fam rig;
 
 static int by_value (const void *a, const void *b)
 {
@@ -51,7 +51,7 @@ static void measure (const struct kind *kind, const struct table *table, int rou
                      double *ret_us)
 {
     static double us[MAX_CELLS][MAX_ROUNDS];
-    static struct rig_job job[MAX_CELLS];
+    static struct fam_job job[MAX_CELLS];
     struct rig_request *request = calloc (kind->n, sizeof *request);
     size_t i;
     int round;
@@ -65,14 +65,14 @@ static void measure (const struct kind *kind, const struct table *table, int rou
     }
     for (round = -1; round < rounds; round++) /* the first warms up */
         for (i = 0; i < table->n; i++) {
-            rig_job_run (&job[i]);
+            fam_job_run (&job[i]);
             if (round >= 0)
                 us[i][round] = (double)rig.b->elapsed_ns (job[i].ctx) / 1e3;
         }
     for (i = 0; i < table->n; i++) {
         qsort (us[i], (size_t)rounds, sizeof us[i][0], by_value);
         ret_us[i] = us[i][rounds / 2];
-        rig_job_done (&job[i]);
+        fam_job_done (&job[i]);
     }
     free (request);
 }
@@ -124,7 +124,7 @@ int main (int argc, char **argv)
         fprintf (stderr, "usage: attention_host [rounds: 1..%d [kv_heads]]\n", MAX_ROUNDS);
         return 2;
     }
-    rig_open (&rig, ".libs/detent-backend-host.so");
+    fam_open (&rig, ".libs/detent-backend-host.so", "attention");
     for (i = 0; i < ARRAY_SIZE (blocks); i++)
         for (j = 0; j < ARRAY_SIZE (strides); j++)
             add (&binding, (struct rig_params){ blocks[i], strides[j], 32, 2 });
@@ -139,6 +139,6 @@ int main (int argc, char **argv)
     print_table (&binding, rounds);
     print_table (&tile, rounds);
     print_table (&runs, rounds);
-    rig_close (&rig);
+    fam_close (&rig);
     return 0;
 }

@@ -2,7 +2,8 @@
 
 # kernels
 noinst_PROGRAMS += bench/attention_host
-bench_attention_host_SOURCES = bench/attention_host.c tests/attention_rig.c tests/attention_rig.h
+bench_attention_host_SOURCES = bench/attention_host.c tests/attention_rig.c tests/attention_rig.h \
+	tests/family_rig.c tests/family_rig.h
 noinst_PROGRAMS += bench/gemm_host
 bench_gemm_host_SOURCES = bench/gemm_host.c tests/family_rig.c tests/family_rig.h
 bench_gemm_host_LDADD = -lm

@@ -1,19 +1,9 @@
 /* tests/attention_rig.h - run attention calls through a backend plugin.
- * Uses: include/detent/backend.h.  Used by: tests/test_attention.c, bench/. */
+ * Uses: tests/family_rig.h.  Used by: tests/test_attention*.c, bench/. */
 #ifndef TESTS_ATTENTION_RIG_H
 #define TESTS_ATTENTION_RIG_H
 
-#include <detent/backend.h>
-
-#define RIG_MAX_UNITS 4
-#define RIG_N_FACTS 10
-#define RIG_N_PARAMS 4
-
-struct rig {
-    void *object;
-    const struct dt_backend *b;
-    struct dt_backend_ctx *ctx[RIG_MAX_UNITS + 1]; /* by units; opened when first used */
-};
+#include "tests/family_rig.h"
 
 struct rig_site {
     int64_t head_dim, q_heads, kv_heads, page_size, bf16, output_bf16;
@@ -38,34 +28,10 @@ struct rig_call {
     int units;
 };
 
-/* A call's buffers, ready to run as often as wanted. */
-struct rig_job {
-    struct rig *rig;
-    struct dt_backend_ctx *ctx;
-    struct dt_backend_call call;
-    struct dt_backend_plan plan;
-    struct dt_backend_row *row;   /* [n] */
-    unsigned char *operands, *output, *workspace;
-    int64_t *fields;
-    uint64_t *seeds;
-    int64_t facts[RIG_N_FACTS];
-    struct dt_backend_value params[RIG_N_PARAMS];
-};
-
-/* Load 'name' (relative to the build directory).  Ends the process if it cannot:
- * there is nothing to test. */
-void rig_open (struct rig *rig, const char *name);
-void rig_close (struct rig *rig);
-
-/* Plan, allocate, poison with all bits set, and fill.  Ends the process on any
- * error, with the backend's message. */
-void rig_job_init (struct rig_job *job, struct rig *rig, const struct rig_call *call);
-void rig_job_run (struct rig_job *job); /* poisons output and workspace first */
-void rig_job_done (struct rig_job *job);
-
-/* The call as the backend takes it, without buffers; see rig_call_done. */
-void rig_call_init (struct rig_job *job, struct rig *rig, const struct rig_call *call);
-void rig_call_done (struct rig_job *job);
+/* fam_job_init and fam_call_init of an attention call; fam_job_done frees what either
+ * keeps of it. */
+void rig_job_init (struct fam_job *job, struct fam *f, const struct rig_call *call);
+void rig_call_init (struct fam_job *job, struct fam *f, const struct rig_call *call);
 
 /* Where the operands lie, as kernels/attention/host/attention.h states. */
 struct rig_layout {
@@ -75,7 +41,5 @@ struct rig_layout {
     size_t n_physical;
 };
 
-void rig_layout (const struct rig_job *job, struct rig_layout *ret);
-/* Element i of an array of the operands or the output. */
-float rig_value (const void *array, size_t i, int bf16);
+void rig_layout (const struct fam_job *job, struct rig_layout *ret);
 #endif

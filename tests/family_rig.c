@@ -6,16 +6,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void die (const char *what, const char *why)
+void fam_die (const char *what, const char *why)
 {
     fprintf (stderr, "%s: %s\n", what, why);
     exit (1);
 }
 
-static void *need (void *p)
+void *fam_need (void *p)
 {
     if (!p)
-        die ("rig", "out of memory");
+        fam_die ("rig", "out of memory");
     return p;
 }
 
@@ -25,7 +25,7 @@ static void *need_buffer (const struct dt_backend *b, struct dt_backend_ctx *ctx
     void *p = NULL;
 
     if (b->alloc (ctx, bytes, &p, &err) < 0)
-        die ("alloc", err.text);
+        fam_die ("alloc", err.text);
     return p;
 }
 
@@ -39,17 +39,17 @@ void fam_open (struct fam *f, const char *plugin, const char *family)
     snprintf (path, sizeof path, "%s/%s", top ? top : ".", plugin);
     memset (f, 0, sizeof *f);
     if (!(f->object = dlopen (path, RTLD_NOW | RTLD_LOCAL)))
-        die (path, dlerror ());
+        fam_die (path, dlerror ());
     if (!(get = (dt_backend_get_f)dlsym (f->object, DT_BACKEND_SYMBOL)))
-        die (path, "no " DT_BACKEND_SYMBOL);
+        fam_die (path, "no " DT_BACKEND_SYMBOL);
     f->b = get ();
     if (f->b->abi != DT_BACKEND_ABI)
-        die (path, "another interface version");
+        fam_die (path, "another interface version");
     for (i = 0; i < f->b->n_families; i++)
         if (!strcmp (f->b->families[i].name, family))
             f->family = &f->b->families[i];
     if (!f->family || f->family->n_params > FAM_MAX_PARAMS)
-        die (path, family);
+        fam_die (path, family);
 }
 
 void fam_close (struct fam *f)
@@ -70,7 +70,7 @@ void fam_call_init (struct fam_job *job, struct fam *f, const struct fam_call *c
     memset (job, 0, sizeof *job);
     job->fam = f;
     if (!f->ctx[c->units] && f->b->open (&options, &f->ctx[c->units], &err) < 0)
-        die ("open", err.text);
+        fam_die ("open", err.text);
     job->ctx = f->ctx[c->units];
     for (i = 0; i < f->family->n_params; i++)
         job->param[i].one = c->param[i];
@@ -92,16 +92,16 @@ void fam_job_init (struct fam_job *job, struct fam *f, const struct fam_call *c)
 
     fam_call_init (job, f, c);
     if (fam_plan (job, &err) < 0)
-        die ("plan", err.text);
+        fam_die ("plan", err.text);
     job->operands = need_buffer (b, job->ctx, job->plan.operand_bytes);
     job->output = need_buffer (b, job->ctx, job->plan.output_bytes);
     job->workspace = need_buffer (b, job->ctx, job->plan.workspace_bytes);
-    job->row = need (calloc (c->n + 1, sizeof *job->row));
+    job->row = fam_need (calloc (c->n + 1, sizeof *job->row));
     memset (job->operands, 0xff, job->plan.operand_bytes);
     if (b->fill (job->ctx, &job->call, c->scatter, job->operands, &err) < 0)
-        die ("fill", err.text);
+        fam_die ("fill", err.text);
     if (b->rows (job->ctx, &job->call, job->row, &err) < 0)
-        die ("rows", err.text);
+        fam_die ("rows", err.text);
 }
 
 int fam_job_try (struct fam_job *job, struct dt_backend_error *err)
@@ -117,7 +117,7 @@ void fam_job_run (struct fam_job *job)
     struct dt_backend_error err = { "" };
 
     if (fam_job_try (job, &err) < 0)
-        die ("run", err.text);
+        fam_die ("run", err.text);
 }
 
 void fam_job_done (struct fam_job *job)
@@ -128,6 +128,7 @@ void fam_job_done (struct fam_job *job)
     b->free (job->ctx, job->output);
     b->free (job->ctx, job->workspace);
     free (job->row);
+    free (job->owned);
 }
 
 void *fam_place (const struct fam_job *job, size_t *at, size_t n)

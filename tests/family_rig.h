@@ -36,7 +36,12 @@ struct fam_job {
     struct dt_backend_plan plan;
     struct dt_backend_row *row; /* [n] */
     unsigned char *operands, *output, *workspace;
+    void *owned; /* what else is freed with it, or NULL */
 };
+
+/* End the process: there is nothing to test. */
+void fam_die (const char *what, const char *why) __attribute__ ((noreturn));
+void *fam_need (void *p); /* p, which is not NULL */
 
 /* Load 'plugin' (relative to the build directory).  Ends the process if it cannot:
  * there is nothing to test. */

@@ -103,13 +103,13 @@ tests_backend_planted_la_CFLAGS = $(AM_CFLAGS) -Wno-psabi
 tests_backend_planted_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -shared -rpath /nowhere
 tests_backend_planted_la_LIBADD = -lm
 $(tests_backend_planted_la_OBJECTS): kernels/host/build.h
+attention_rig = tests/attention_rig.c tests/attention_rig.h tests/family_rig.c tests/family_rig.h
 check_PROGRAMS += tests/test_attention tests/test_attention_invariance
 TESTS += tests/test_attention tests/test_attention_invariance
-tests_test_attention_SOURCES = tests/test_attention.c tests/attention_rig.c tests/attention_rig.h
+tests_test_attention_SOURCES = tests/test_attention.c $(attention_rig)
 tests_test_attention_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 tests_test_attention_LDADD = $(CHECK_LIBS)
-tests_test_attention_invariance_SOURCES = tests/test_attention_invariance.c \
-	tests/attention_rig.c tests/attention_rig.h
+tests_test_attention_invariance_SOURCES = tests/test_attention_invariance.c $(attention_rig)
 tests_test_attention_invariance_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 tests_test_attention_invariance_LDADD = $(CHECK_LIBS)
 

@@ -13,21 +13,22 @@
 
 #define ARRAY_SIZE(a) (sizeof (a) / sizeof *(a))
 
-static struct rig rig;
+static struct fam rig;
 
 /* One output vector in float64.  ret[head_dim]; returns the sum of p max |v| / l,
  * the scale of its rounding error. */
-static double reference (const struct rig_job *job, const struct rig_layout *lay, size_t request,
+static double reference (const struct fam_job *job, const struct rig_layout *lay, size_t request,
                          size_t token, size_t head, double *ret)
 {
-    size_t d = (size_t)job->facts[0], q_heads = (size_t)job->facts[1], i, j;
-    size_t kv_heads = (size_t)job->facts[2], ps = (size_t)job->facts[3];
-    size_t position = (size_t)(job->fields[2 * request + 1] - job->fields[2 * request]) + token;
+    size_t d = (size_t)job->call.fact[0], q_heads = (size_t)job->call.fact[1], i, j;
+    size_t kv_heads = (size_t)job->call.fact[2], ps = (size_t)job->call.fact[3];
+    const int64_t *lengths = &job->call.request[2 * request];
+    size_t position = (size_t)(lengths[1] - lengths[0]) + token;
     size_t q = (((size_t)lay->q_start[request] + token) * q_heads + head) * d;
     size_t kv_head = head / (q_heads / kv_heads);
-    int bf16 = (int)job->facts[4];
+    int bf16 = (int)job->call.fact[4];
     double *t = malloc ((position + 1) * sizeof *t), max = -INFINITY, sum = 0, scale = 0;
-    size_t window = (size_t)job->facts[9], low = window && position >= window
+    size_t window = (size_t)job->call.fact[9], low = window && position >= window
                                                  ? position - window + 1 : 0;
 
     memset (ret, 0, d * sizeof *ret);
@@ -36,7 +37,7 @@ static double reference (const struct rig_job *job, const struct rig_layout *lay
         size_t k = (page * kv_heads + kv_head) * d * ps + j % ps;
 
         for (t[j] = 0, i = 0; i < d; i++)
-            t[j] += (double)rig_value (lay->q, q + i, bf16) * rig_value (lay->k, k + i * ps, bf16);
+            t[j] += (double)fam_value (lay->q, q + i, bf16) * fam_value (lay->k, k + i * ps, bf16);
         t[j] /= sqrt ((double)d);
         max = fmax (max, t[j]);
     }
@@ -47,8 +48,8 @@ static double reference (const struct rig_job *job, const struct rig_layout *lay
 
         sum += p;
         for (i = 0; i < d; i++) {
-            ret[i] += p * rig_value (lay->v, v + i, bf16);
-            largest = fmax (largest, fabs ((double)rig_value (lay->v, v + i, bf16)));
+            ret[i] += p * fam_value (lay->v, v + i, bf16);
+            largest = fmax (largest, fabs ((double)fam_value (lay->v, v + i, bf16)));
         }
         scale += p * largest;
     }
@@ -83,11 +84,11 @@ START_TEST (values)
                              requests, (uint64_t)_i, 2 };
     double want[256], relative = site->bf16 ? 0x1p-9 : 0x1p-20;
     size_t d = (size_t)site->head_dim, i, token, head, e;
-    struct rig_job job;
+    struct fam_job job;
     struct rig_layout lay;
 
     rig_job_init (&job, &rig, &call);
-    rig_job_run (&job);
+    fam_job_run (&job);
     rig_layout (&job, &lay);
     for (i = 0; i < call.n; i++)
         for (token = 0; token < (size_t)requests[i].query_len; token += 2)
@@ -96,7 +97,7 @@ START_TEST (values)
                 size_t at = (((size_t)lay.q_start[i] + token) * (size_t)site->q_heads + head) * d;
 
                 for (e = 0; e < d; e++) {
-                    double got = rig_value (job.output, at + e, (int)site->output_bf16);
+                    double got = fam_value (job.output, at + e, (int)site->output_bf16);
                     double slack = relative * scale
                                    + (site->output_bf16 ? 0x1p-8 * fabs (want[e]) : 0);
 
@@ -105,11 +106,11 @@ START_TEST (values)
                                    got, want[e], slack);
                 }
             }
-    rig_job_done (&job);
+    fam_job_done (&job);
 }
 END_TEST
 
-static uint64_t digest_output (uint64_t h, const struct rig_job *job)
+static uint64_t digest_output (uint64_t h, const struct fam_job *job)
 {
     size_t i;
 
@@ -127,12 +128,12 @@ static uint64_t digest_all (size_t first, size_t end)
     for (i = 0; i < (end - first) * ARRAY_SIZE (params); i++) {
         struct rig_call call = { &sites[first + i % (end - first)], params[i / (end - first)],
                                  ARRAY_SIZE (requests), requests, i, 2 };
-        struct rig_job job;
+        struct fam_job job;
 
         rig_job_init (&job, &rig, &call);
-        rig_job_run (&job);
+        fam_job_run (&job);
         h = digest_output (h, &job);
-        rig_job_done (&job);
+        fam_job_done (&job);
     }
     return h;
 }
@@ -151,21 +152,21 @@ END_TEST
 START_TEST (floating_point_environment)
 {
     struct rig_call call = { &sites[0], params[1], ARRAY_SIZE (requests), requests, 1, 2 };
-    struct rig_job job;
+    struct fam_job job;
     uint64_t plain;
 
     rig_job_init (&job, &rig, &call);
-    rig_job_run (&job);
+    fam_job_run (&job);
     plain = digest_output (0, &job);
     fesetround (FE_UPWARD);
 #ifdef __SSE__
     _mm_setcsr (_mm_getcsr () | 0x8040); /* flush results and operands */
 #endif
-    rig_job_run (&job);
+    fam_job_run (&job);
     ck_assert_int_eq (fegetround (), FE_UPWARD);
     fesetenv (FE_DFL_ENV);
     ck_assert_uint_eq (digest_output (0, &job), plain);
-    rig_job_done (&job);
+    fam_job_done (&job);
 }
 END_TEST
 
@@ -195,7 +196,7 @@ START_TEST (launch)
 {
     struct rig_site site = sites[0];
     struct rig_call call = { &site, launches[_i].a, 1, &launches[_i].request, 1, 1 };
-    struct rig_job a, b;
+    struct fam_job a, b;
 
     site.window = launches[_i].window;
     rig_job_init (&a, &rig, &call);
@@ -203,8 +204,8 @@ START_TEST (launch)
     rig_job_init (&b, &rig, &call);
     ck_assert_msg ((memcmp (a.plan.launch, b.plan.launch, sizeof a.plan.launch) == 0)
                    == launches[_i].equal, "%s", launches[_i].what);
-    rig_job_done (&a);
-    rig_job_done (&b);
+    fam_job_done (&a);
+    fam_job_done (&b);
 }
 END_TEST
 
@@ -246,7 +247,7 @@ START_TEST (wrong_call)
     struct rig_call call = { &wrong[_i].site, wrong[_i].params, 1, &wrong[_i].request, 1, 1 };
     struct dt_backend_error err = { "" };
     struct dt_backend_plan plan = { .operand_bytes = 1 };
-    struct rig_job job;
+    struct fam_job job;
     char buffer[1];
 
     rig_call_init (&job, &rig, &call);
@@ -258,7 +259,7 @@ START_TEST (wrong_call)
     ck_assert_int_eq (rig.b->fill (job.ctx, &job.call, 1, buffer, NULL), wrong[_i].want);
     ck_assert_int_eq (rig.b->run (job.ctx, &job.call, buffer, buffer, buffer, NULL),
                       wrong[_i].want);
-    rig_call_done (&job);
+    fam_job_done (&job);
 }
 END_TEST
 
@@ -269,7 +270,7 @@ START_TEST (malformed_call)
     struct dt_backend_error err = { "" };
     const struct dt_backend_family *family;
     struct dt_backend_plan plan;
-    struct rig_job job;
+    struct fam_job job;
 
     rig_call_init (&job, &rig, &call);
     family = job.call.family;
@@ -289,7 +290,7 @@ START_TEST (malformed_call)
     job.call.data = DT_BACKEND_DATA_KINDS;
     ck_assert_int_eq (rig.b->plan (job.ctx, &job.call, &plan, &err), -EINVAL);
     ck_assert_ptr_nonnull (strstr (err.text, "no kind 3 of data"));
-    rig_call_done (&job);
+    fam_job_done (&job);
 }
 END_TEST
 
@@ -303,16 +304,16 @@ static void outputs_of (uint32_t data, uint32_t exchange,
     static const struct rig_site site = { 32, 4, 1, 16, 0, 0, 4096, 64, 1024 };
     static const struct rig_request both[] = { { 1, 96, 5 }, { 8, 96, 6 } };
     struct rig_call call = { &site, { 32, 0, 16, 1 }, 2, both, 1, 1 };
-    struct rig_job job;
+    struct fam_job job;
 
     rig_job_init (&job, &rig, &call);
     job.call.data = data;
     job.call.exchange = exchange;
     ck_assert_int_eq (rig.b->set (job.ctx, job.operands, 0x7f, job.plan.operand_bytes, NULL), 0);
     ck_assert_int_eq (rig.b->fill (job.ctx, &job.call, 1, job.operands, NULL), 0);
-    rig_job_run (&job);
+    fam_job_run (&job);
     memcpy (ret, job.output, sizeof (float[DECODE_VALUES + PREFILL_VALUES]));
-    rig_job_done (&job);
+    fam_job_done (&job);
 }
 
 /* An exchange is seen in the bits of a decode and hardly in its values, and leaves a
@@ -349,7 +350,7 @@ START_TEST (who_computes)
     struct dt_backend_options none = { .device = 1 };
     struct dt_backend_ctx *ctx = NULL;
     struct dt_backend_error err = { "" };
-    struct rig_job job;
+    struct fam_job job;
 
     rig_job_init (&job, &rig, &call);
     id = rig.b->identity (job.ctx);
@@ -357,9 +358,9 @@ START_TEST (who_computes)
     ck_assert_uint_eq (strlen (id->build), 64);
     ck_assert_uint_eq (id->units, 3);
     ck_assert (id->device[0] != 0);
-    rig_job_run (&job);
+    fam_job_run (&job);
     ck_assert_uint_gt (rig.b->elapsed_ns (job.ctx), 0);
-    rig_job_done (&job);
+    fam_job_done (&job);
     ck_assert_int_eq (rig.b->open (&none, &ctx, &err), -ENODEV);
     ck_assert_ptr_null (ctx);
 }
@@ -371,7 +372,7 @@ int main (void)
     TCase *tc = tcase_create ("all");
     int failed;
 
-    rig_open (&rig, ".libs/detent-backend-host.so");
+    fam_open (&rig, ".libs/detent-backend-host.so", "attention");
     tcase_set_timeout (tc, 120);
     tcase_add_loop_test (tc, values, 0, (int)(ARRAY_SIZE (sites) * ARRAY_SIZE (params)));
     tcase_add_test (tc, bits_of_every_build);
@@ -383,6 +384,6 @@ int main (void)
     tcase_add_test (tc, who_computes);
     suite_add_tcase (s, tc);
     failed = suite_run (s);
-    rig_close (&rig);
+    fam_close (&rig);
     return failed;
 }

@@ -34,7 +34,7 @@ static const struct rig_request watched[] = {
 
 static const int64_t tiles[] = { 1, 4, 16, 32, 64 }, workers[] = { 1, 2, 4, 8 };
 
-static struct rig rig, planted;
+static struct fam rig, planted;
 
 static uint64_t next (uint64_t *state)
 {
@@ -48,23 +48,23 @@ static void shuffle_free (struct rig_call *call, uint64_t *state)
 {
     call->params.tile_m = tiles[next (state) % ARRAY_SIZE (tiles)];
     call->params.workers_per_request = workers[next (state) % ARRAY_SIZE (workers)];
-    call->units = 1 + (int)(next (state) % RIG_MAX_UNITS);
+    call->units = 1 + (int)(next (state) % FAM_MAX_UNITS);
     call->scatter = next (state);
 }
 
-static int has_nan (const struct rig_job *job, size_t offset, size_t length)
+static int has_nan (const struct fam_job *job, size_t offset, size_t length)
 {
-    int bf16 = (int)job->facts[5];
+    int bf16 = (int)job->call.fact[5];
     size_t i, elem = bf16 ? 2 : 4;
 
     for (i = offset / elem; i < (offset + length) / elem; i++)
-        if (!isfinite (rig_value (job->output, i, bf16)))
+        if (!isfinite (fam_value (job->output, i, bf16)))
             return 1;
     return 0;
 }
 
 /* Rows of random batches that are not as when their request is alone. */
-static int count_batches (struct rig *r, const struct rig_site *site, struct rig_params params,
+static int count_batches (struct fam *r, const struct rig_site *site, struct rig_params params,
                           int trials)
 {
     unsigned char *alone[ARRAY_SIZE (watched)];
@@ -74,20 +74,20 @@ static int count_batches (struct rig *r, const struct rig_site *site, struct rig
 
     for (i = 0; i < ARRAY_SIZE (watched); i++) {
         struct rig_call call = { site, params, 1, &watched[i], 1, 1 };
-        struct rig_job job;
+        struct fam_job job;
 
         rig_job_init (&job, r, &call);
-        rig_job_run (&job);
+        fam_job_run (&job);
         bad += has_nan (&job, 0, job.row[0].length);
         alone[i] = malloc (job.row[0].length + 1);
         memcpy (alone[i], job.output, job.row[0].length);
-        rig_job_done (&job);
+        fam_job_done (&job);
     }
     for (trial = 0; trial < trials; trial++) {
         struct rig_request batch[12];
         size_t which[12], n = 1 + next (&state) % 12;
         struct rig_call call = { site, params, n, batch, 0, 1 };
-        struct rig_job job;
+        struct fam_job job;
 
         for (i = 0; i < n; i++) {
             which[i] = next (&state) % (ARRAY_SIZE (watched) * 3 / 2); /* a third are strangers */
@@ -102,12 +102,12 @@ static int count_batches (struct rig *r, const struct rig_site *site, struct rig
         }
         shuffle_free (&call, &state);
         rig_job_init (&job, r, &call);
-        rig_job_run (&job);
+        fam_job_run (&job);
         for (i = 0; i < n; i++)
             if (which[i] < ARRAY_SIZE (watched))
                 bad += memcmp (job.output + job.row[i].offset, alone[which[i]],
                                job.row[i].length) != 0;
-        rig_job_done (&job);
+        fam_job_done (&job);
     }
     for (i = 0; i < ARRAY_SIZE (watched); i++)
         free (alone[i]);
@@ -116,7 +116,7 @@ static int count_batches (struct rig *r, const struct rig_site *site, struct rig
 
 /* Positions whose bits differ between one prefill, chunks of it after a prefix,
  * and decodes. */
-static int count_positions (struct rig *r, const struct rig_site *site, struct rig_params params)
+static int count_positions (struct fam *r, const struct rig_site *site, struct rig_params params)
 {
     static const int64_t chunks[][2] = { /* first position, queries */
         { 0, 1 }, { 0, 5 }, { 5, 59 }, { 64, 1 }, { 255, 1 }, { 255, 2 }, { 256, 1 },
@@ -125,25 +125,25 @@ static int count_positions (struct rig *r, const struct rig_site *site, struct r
     struct rig_request whole = { 640, 640, 99 };
     struct rig_call call = { site, params, 1, &whole, 1, 2 };
     size_t token = (size_t)(site->q_heads * site->head_dim * (site->output_bf16 ? 2 : 4));
-    struct rig_job all, part;
+    struct fam_job all, part;
     uint64_t state = 5;
     int bad = 0;
     size_t i;
 
     rig_job_init (&all, r, &call);
-    rig_job_run (&all);
+    fam_job_run (&all);
     for (i = 0; i < ARRAY_SIZE (chunks); i++) {
         struct rig_request chunk = { chunks[i][1], chunks[i][0] + chunks[i][1], 99 };
 
         call.request = &chunk;
         shuffle_free (&call, &state);
         rig_job_init (&part, r, &call);
-        rig_job_run (&part);
+        fam_job_run (&part);
         bad += memcmp (part.output, all.output + (size_t)chunks[i][0] * token,
                        (size_t)chunks[i][1] * token) != 0;
-        rig_job_done (&part);
+        fam_job_done (&part);
     }
-    rig_job_done (&all);
+    fam_job_done (&all);
     return bad;
 }
 
@@ -185,18 +185,18 @@ static double share_changed (const struct rig_site *site, struct rig_params a,
 {
     struct rig_call call = { site, a, 1, request, 1, 1 };
     size_t vector = (size_t)(site->head_dim * (site->output_bf16 ? 2 : 4)), i, n, changed = 0;
-    struct rig_job x, y;
+    struct fam_job x, y;
 
     rig_job_init (&x, &rig, &call);
-    rig_job_run (&x);
+    fam_job_run (&x);
     call.params = b;
     rig_job_init (&y, &rig, &call);
-    rig_job_run (&y);
+    fam_job_run (&y);
     n = x.plan.output_bytes / vector;
     for (i = 0; i < n; i++)
         changed += memcmp (x.output + i * vector, y.output + i * vector, vector) != 0;
-    rig_job_done (&x);
-    rig_job_done (&y);
+    fam_job_done (&x);
+    fam_job_done (&y);
     return (double)changed / (double)n;
 }
 
@@ -223,34 +223,34 @@ START_TEST (free_parameters_by_request)
     struct rig_call call = { site, bound[0], N, watched, 5, 2 };
     int64_t tile[N], worker[N];
     struct dt_backend_error err = { "" };
-    struct rig_job one, each;
+    struct fam_job one, each;
     uint64_t state = 3;
     void *larger = NULL;
 
     rig_job_init (&one, &rig, &call);
-    rig_job_run (&one);
+    fam_job_run (&one);
     rig_job_init (&each, &rig, &call);
     for (size_t i = 0; i < N; i++) {
         tile[i] = tiles[next (&state) % ARRAY_SIZE (tiles)];
         worker[i] = workers[next (&state) % ARRAY_SIZE (workers)];
     }
-    each.params[2].each = tile;
-    each.params[3].each = worker;
+    each.param[2].each = tile;
+    each.param[3].each = worker;
     ck_assert_int_eq (rig.b->plan (each.ctx, &each.call, &each.plan, &err), 0);
     ck_assert (each.plan.launch[0] != one.plan.launch[0]);
     rig.b->free (each.ctx, each.workspace);
     ck_assert_int_eq (rig.b->alloc (each.ctx, each.plan.workspace_bytes, &larger, &err), 0);
     each.workspace = larger;
-    rig_job_run (&each);
+    fam_job_run (&each);
     ck_assert_mem_eq (each.output, one.output, one.plan.output_bytes);
     tile[N - 1] = 5;
     ck_assert_int_eq (rig.b->plan (each.ctx, &each.call, &each.plan, &err), -EINVAL);
-    each.params[3].each = NULL;
+    each.param[3].each = NULL;
     tile[N - 1] = 4;
-    each.params[0].each = tile; /* a binding parameter is one value */
+    each.param[0].each = tile; /* a binding parameter is one value */
     ck_assert_int_eq (rig.b->plan (each.ctx, &each.call, &each.plan, &err), -EINVAL);
-    rig_job_done (&each);
-    rig_job_done (&one);
+    fam_job_done (&each);
+    fam_job_done (&one);
 }
 END_TEST
 
@@ -260,13 +260,13 @@ START_TEST (shared_pages)
     const struct rig_site *site = &sites[0];
     struct rig_request batch[] = { { 3, 403, 77 }, { 2, 330, 77 } };
     struct rig_call call = { site, bound[0], 2, batch, 3, 2 };
-    struct rig_job job;
+    struct fam_job job;
     struct rig_layout lay;
     unsigned char *before;
     size_t page = (size_t)(site->page_size * site->kv_heads * site->head_dim) * 4, i;
 
     rig_job_init (&job, &rig, &call);
-    rig_job_run (&job);
+    fam_job_run (&job);
     before = malloc (job.plan.output_bytes);
     memcpy (before, job.output, job.plan.output_bytes);
     rig_layout (&job, &lay);
@@ -277,10 +277,10 @@ START_TEST (shared_pages)
         memset ((char *)lay.v + (size_t)*own * page, 0xff, page);
         *own = lay.table[i];
     }
-    rig_job_run (&job);
+    fam_job_run (&job);
     ck_assert_mem_eq (job.output, before, job.plan.output_bytes);
     free (before);
-    rig_job_done (&job);
+    fam_job_done (&job);
 }
 END_TEST
 
@@ -291,18 +291,18 @@ START_TEST (neighbours_length)
     static const struct rig_request nine[] = { { 1, 700, 1 }, { 9, 300, 2 } };
     static const struct rig_request ten[] = { { 1, 700, 1 }, { 10, 300, 3 } };
     struct rig_call call = { &sites[0], { 64, 0, 16, 1 }, 2, nine, 1, 1 };
-    struct rig_job a, b;
+    struct fam_job a, b;
 
     rig_job_init (&a, &rig, &call);
-    rig_job_run (&a);
+    fam_job_run (&a);
     call.request = ten;
     call.params.block_n = _i ? 64 : 32; /* pinned, or chosen by the longest query */
     rig_job_init (&b, &rig, &call);
-    rig_job_run (&b);
+    fam_job_run (&b);
     ck_assert_uint_eq (a.row[0].length, b.row[0].length);
     ck_assert_int_eq (memcmp (a.output, b.output, a.row[0].length) == 0, _i);
-    rig_job_done (&a);
-    rig_job_done (&b);
+    fam_job_done (&a);
+    fam_job_done (&b);
 }
 END_TEST
 
@@ -312,13 +312,13 @@ START_TEST (left_behind)
     struct rig_site site = sites[3];
     struct rig_request batch[] = { { 3, 403, 77 }, { 1, 330, 78 }, { 20, 300, 79 } };
     struct rig_call call = { &site, bound[_i], 3, batch, 3, 2 };
-    struct rig_job job;
+    struct fam_job job;
     struct rig_layout lay;
     unsigned char *before;
     int64_t i, k, gone = 0;
 
     rig_job_init (&job, &rig, &call);
-    rig_job_run (&job);
+    fam_job_run (&job);
     ck_assert (!has_nan (&job, 0, job.plan.output_bytes));
     before = malloc (job.plan.output_bytes);
     memcpy (before, job.output, job.plan.output_bytes);
@@ -330,10 +330,10 @@ START_TEST (left_behind)
             lay.table[lay.kv_start[i] + k] = INT32_MIN;
     }
     ck_assert_int_gt (gone, 40);
-    rig_job_run (&job);
+    fam_job_run (&job);
     ck_assert_mem_eq (job.output, before, job.plan.output_bytes);
     free (before);
-    rig_job_done (&job);
+    fam_job_done (&job);
 }
 END_TEST
 
@@ -347,22 +347,22 @@ START_TEST (mixed_batch)
     };
     const struct rig_site *site = &sites[_i];
     struct rig_call call = { site, bound[0], ARRAY_SIZE (batch), batch, 5, 3 };
-    struct rig_job all, one;
+    struct fam_job all, one;
     size_t i;
 
     rig_job_init (&all, &rig, &call);
-    rig_job_run (&all);
+    fam_job_run (&all);
     ck_assert (!has_nan (&all, 0, all.plan.output_bytes));
     for (i = 0; i < ARRAY_SIZE (batch); i++) {
         struct rig_call alone = { site, { 32, 256, 4, 4 }, 1, &batch[i], 6, 2 };
 
         rig_job_init (&one, &rig, &alone);
-        rig_job_run (&one);
+        fam_job_run (&one);
         ck_assert_uint_eq (one.row[0].length, all.row[i].length);
         ck_assert_mem_eq (one.output, all.output + all.row[i].offset, all.row[i].length);
-        rig_job_done (&one);
+        fam_job_done (&one);
     }
-    rig_job_done (&all);
+    fam_job_done (&all);
 }
 END_TEST
 
@@ -375,13 +375,13 @@ START_TEST (short_requests)
     static const int64_t page_sizes[] = { 1, 16 };
     struct rig_site site = sites[0];
     struct rig_call call = { &site, bound[0], ARRAY_SIZE (batch), batch, 9, 2 };
-    struct rig_job job;
+    struct fam_job job;
     struct rig_layout lay;
     size_t i, values;
 
     site.page_size = page_sizes[_i];
     rig_job_init (&job, &rig, &call);
-    rig_job_run (&job);
+    fam_job_run (&job);
     ck_assert (!has_nan (&job, 0, job.plan.output_bytes));
     ck_assert_uint_eq (job.row[0].length, 0);
     ck_assert_uint_eq (job.row[3].length, 0);
@@ -391,12 +391,12 @@ START_TEST (short_requests)
     rig_layout (&job, &lay);
     values = lay.n_physical * (size_t)(site.page_size * site.kv_heads * site.head_dim);
     memset (lay.k, 0, values * 4);
-    rig_job_run (&job);
+    fam_job_run (&job);
     ck_assert (!has_nan (&job, 0, job.plan.output_bytes));
     for (i = 1; i < 4; i++) /* four heads of one group see the same values */
         ck_assert_mem_eq (job.output + job.row[1].offset, job.output + job.row[1].offset
                           + i * (size_t)site.head_dim * 4, (size_t)site.head_dim * 4);
-    rig_job_done (&job);
+    fam_job_done (&job);
 }
 END_TEST
 
@@ -406,8 +406,8 @@ int main (void)
     TCase *tc = tcase_create ("all");
     int failed;
 
-    rig_open (&rig, ".libs/detent-backend-host.so");
-    rig_open (&planted, "tests/.libs/backend-planted.so");
+    fam_open (&rig, ".libs/detent-backend-host.so", "attention");
+    fam_open (&planted, "tests/.libs/backend-planted.so", "attention");
     tcase_set_timeout (tc, 120);
     tcase_add_loop_test (tc, invariance, 0, (int)(ARRAY_SIZE (sites) * ARRAY_SIZE (bound)));
     tcase_add_loop_test (tc, planted_fault, 0, (int)ARRAY_SIZE (plants));
@@ -420,7 +420,7 @@ int main (void)
     tcase_add_loop_test (tc, short_requests, 0, 2);
     suite_add_tcase (s, tc);
     failed = suite_run (s);
-    rig_close (&rig);
-    rig_close (&planted);
+    fam_close (&rig);
+    fam_close (&planted);
     return failed;
 }
