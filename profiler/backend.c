@@ -192,14 +192,25 @@ void dt_plugin_call_done (struct dt_plugin_call *c)
     *c = (struct dt_plugin_call){ .fact = NULL };
 }
 
-void dt_plugin_call_text (const struct dt_plugin_call *c, char *text, size_t size)
+/* The whole of " name=value" for the text that has room for it. */
+static void add_value (char *text, size_t size, size_t *n, const char *name, int64_t value)
 {
-    const struct dt_backend_family *f = c->call.family;
-    int n = snprintf (text, size, "%s", f->name);
+    if (*n < size)
+        *n += (size_t)snprintf (text + *n, size - *n, " %s=%lld", name, (long long)value);
+}
 
-    for (size_t i = 0; i < f->n_params && n >= 0 && (size_t)n < size; i++)
-        n += snprintf (text + n, size - (size_t)n, " %s=%lld", f->params[i].name,
-                       (long long)(c->param[i].each ? c->param[i].each[0] : c->param[i].one));
-    if (n >= 0 && (size_t)n < size)
-        snprintf (text + n, size - (size_t)n, " requests=%zu", c->call.n_requests);
+int dt_plugin_named (const struct dt_backend_call *c, int code, struct dt_err *reterr)
+{
+    const struct dt_backend_family *f = c->family;
+    char text[400];
+    size_t n = (size_t)snprintf (text, sizeof text, "%s requests=%zu", f->name, c->n_requests);
+
+    for (size_t i = 0; i < f->n_facts; i++)
+        add_value (text, sizeof text, &n, f->facts[i].name, c->fact[i]);
+    for (size_t i = 0; c->n_requests == 1 && i < f->n_request_fields; i++)
+        add_value (text, sizeof text, &n, f->request_fields[i], c->request[i]);
+    for (size_t i = 0; i < f->n_params; i++)
+        add_value (text, sizeof text, &n, f->params[i].name,
+                   c->param[i].each ? c->param[i].each[0] : c->param[i].one);
+    return dt_err_prefix (reterr, code, "%s", text);
 }

@@ -45,7 +45,8 @@ int dt_plugin_call_init (struct dt_plugin_call *c, const struct dt_backend *b,
                          const Detent__WorkerCall *m, struct dt_err *reterr);
 void dt_plugin_call_done (struct dt_plugin_call *c);
 
-/* "attention block_n=64 split_stride=256 requests=3" of a call, for errors. */
-void dt_plugin_call_text (const struct dt_plugin_call *c, char *text, size_t size);
+/* Put "gemm requests=1 n=2560 k=8192 tokens=5 config=3" before the text of `reterr`: facts,
+ * the request's fields if it is one, parameters.  Returns `code`. */
+int dt_plugin_named (const struct dt_backend_call *call, int code, struct dt_err *reterr);
 
 #endif

@@ -36,8 +36,9 @@ int dt_lane_takes (struct dt_lane *l, const struct dt_backend_call *call, struct
     return r < 0 ? dt_err_set (reterr, r, "%s", err.text) : 1;
 }
 
-static int make (struct dt_lane *l, struct dt_lane_buffer *buffer, size_t bytes, int poison,
-                 struct dt_err *reterr)
+/* A buffer of `bytes` poisoned ones.  The backend does not know for which call. */
+static int make (struct dt_lane *l, const struct dt_backend_call *call, struct dt_lane_buffer *buffer,
+                 size_t bytes, int poison, struct dt_err *reterr)
 {
     struct dt_backend_error err = { "" };
     int r;
@@ -47,11 +48,13 @@ static int make (struct dt_lane *l, struct dt_lane_buffer *buffer, size_t bytes,
             l->b->free (l->ctx, buffer->data);
         *buffer = (struct dt_lane_buffer){ .data = NULL };
         if ((r = dt_plugin_buffer (l->b, l->ctx, bytes, &buffer->data, reterr)) < 0)
-            return r;
+            return dt_plugin_named (call, r, reterr);
         buffer->bytes = bytes;
     }
-    r = l->b->set (l->ctx, buffer->data, poison, bytes, &err);
-    return r < 0 ? dt_err_set (reterr, r, "%s", err.text) : 0;
+    if ((r = l->b->set (l->ctx, buffer->data, poison, bytes, &err)) == 0)
+        return 0;
+    dt_err_set (reterr, r, "%s", err.text);
+    return dt_plugin_named (call, r, reterr);
 }
 
 int dt_lane_fill (struct dt_lane *l, const struct dt_backend_call *call, uint64_t scatter,
@@ -64,7 +67,7 @@ int dt_lane_fill (struct dt_lane *l, const struct dt_backend_call *call, uint64_
     l->filled_bytes = 0;
     if ((r = l->b->plan (l->ctx, call, &plan, &err)) < 0)
         return dt_err_set (reterr, r, "%s", err.text);
-    if ((r = make (l, &l->operands, plan.operand_bytes, poison, reterr)) < 0)
+    if ((r = make (l, call, &l->operands, plan.operand_bytes, poison, reterr)) < 0)
         return r;
     if ((r = l->b->fill (l->ctx, call, scatter, l->operands.data, &err)) < 0)
         return dt_err_set (reterr, r, "%s", err.text);
@@ -85,8 +88,8 @@ int dt_lane_run (struct dt_lane *l, const struct dt_backend_call *call, int pois
         return dt_err_set (reterr, -DT_EDEVICE, "%s: operands of %zu bytes under some parameters "
                            "and %zu under others; they must not depend on free ones",
                            call->family->name, l->filled_bytes, plan.operand_bytes);
-    if ((r = make (l, &l->output, plan.output_bytes, poison, reterr)) < 0
-        || (r = make (l, &l->workspace, plan.workspace_bytes, poison, reterr)) < 0)
+    if ((r = make (l, call, &l->output, plan.output_bytes, poison, reterr)) < 0
+        || (r = make (l, call, &l->workspace, plan.workspace_bytes, poison, reterr)) < 0)
         return r;
     r = l->b->run (l->ctx, call, l->operands.data, l->output.data, l->workspace.data, &err);
     return r < 0 ? dt_err_set (reterr, r, "%s", err.text) : 0;
@@ -130,7 +133,9 @@ int dt_lane_read (struct dt_lane *l, const struct dt_backend_call *call, struct 
     l->host = host;
     if (r < 0)
         return r;
-    if (end && (r = l->b->read (l->ctx, l->output.data, 0, end, l->host, &err)) < 0)
-        return dt_err_set (reterr, r, "%s", err.text);
+    if (end && (r = l->b->read (l->ctx, l->output.data, 0, end, l->host, &err)) < 0) {
+        dt_err_set (reterr, r, "%s", err.text);
+        return dt_plugin_named (call, r, reterr);
+    }
     return 0;
 }

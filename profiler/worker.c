@@ -356,7 +356,6 @@ static int on_call (struct worker *w, const Detent__WorkerRequest *rq, Detent__W
     int timed = rq->body_case == DETENT__WORKER_REQUEST__BODY_MEASURE;
     const Detent__WorkerCall *m = timed ? rq->measure : rq->plan;
     struct dt_plugin_call c;
-    char text[256];
     int r;
 
     if (!w->plugin.backend)
@@ -364,10 +363,8 @@ static int on_call (struct worker *w, const Detent__WorkerRequest *rq, Detent__W
     if ((r = dt_plugin_call_init (&c, w->plugin.backend, m, reterr)) < 0)
         return r;
     r = timed ? measure (w, &c, rq, rp, times, reterr) : on_plan (w, &c, rp, plan, reterr);
-    if (r < 0) {
-        dt_plugin_call_text (&c, text, sizeof text);
-        dt_err_prefix (reterr, r, "%s", text);
-    }
+    if (r < 0)
+        dt_plugin_named (&c.call, r, reterr);
     dt_plugin_call_done (&c);
     return r;
 }

@@ -190,6 +190,10 @@ check_PROGRAMS += tests/test_worker
 TESTS += tests/test_worker
 tests_test_worker_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS) $(PROTOBUF_C_CFLAGS)
 tests_test_worker_LDADD = libdtproto.la libdtbase.la $(CHECK_LIBS)
+check_PROGRAMS += tests/test_lane
+TESTS += tests/test_lane
+tests_test_lane_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS) $(PROTOBUF_C_CFLAGS)
+tests_test_lane_LDADD = libdtprofiler.la $(CHECK_LIBS)
 endif
 # fuzz targets: replayed over their corpora without libFuzzer
 fuzz_replay = tests/fuzz/replay.c
