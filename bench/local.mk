@@ -38,7 +38,7 @@ bench_solver_ablation_LDADD = libdtsolver.la
 
 # tuner
 noinst_PROGRAMS += bench/tune_host
-bench_tune_host_SOURCES = bench/tune_host.c
+bench_tune_host_SOURCES = bench/tune_host.c detentd/message.c detentd/message.h
 bench_tune_host_LDADD = libdtprofiler.la libdttuner.la -lm
 EXTRA_DIST += bench/wide.yaml bench/wide_gemm.py
 # kernels on GPUs, beside the libraries' own

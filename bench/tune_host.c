@@ -18,6 +18,7 @@
 
 #include "base/file.h"
 #include "base/mem.h"
+#include "detentd/message.h"
 #include "profiler/backend.h"
 #include "solver/site.h"
 #include "trace/dtrace.h"
@@ -26,7 +27,6 @@
 #include "tuner/stats.h"
 #include "tuner/tune.h"
 
-#define MAX_PARAMS 64
 #define ROUNDS 160     /* of the two winners */
 #define ASSIGNMENTS 10 /* that are estimated */
 
@@ -66,46 +66,13 @@ static double cpu_s (void)
 
 /* --- the backend as the tuner's hooks ------------------------------------------ */
 
-struct message {
-    Detent__WorkerCall call;
-    Detent__WorkerParam one[2 * MAX_PARAMS], *fact[MAX_PARAMS], *param[MAX_PARAMS];
-};
-
-static void add (Detent__WorkerParam *p, const char *name, int64_t one, const int64_t *each,
-                 size_t n)
+/* The call as the daemon would send it, and as the plugin then has it. */
+static int prepare (const struct dt_tune_call *c, struct dt_message *m, struct dt_plugin_call *ret,
+                    struct dt_err *reterr)
 {
-    detent__worker_param__init (p);
-    p->name = (char *)name;
-    p->one = one;
-    p->each = (int64_t *)each;
-    p->n_each = each ? n : 0;
-}
+    int r = dt_message_build (b.site, c, 1, m, reterr);
 
-static void build (const struct dt_tune_call *c, struct message *m)
-{
-    size_t fields = dt_schema_find (c->family)->n_fields;
-
-    detent__worker_call__init (&m->call);
-    m->call.family = (char *)c->family;
-    for (size_t i = 0; i < b.site->n_facts; i++)
-        if (b.site->fact[i].kind == DT_FACT_INT || b.site->fact[i].kind == DT_FACT_BOOL) {
-            m->fact[m->call.n_fact] = &m->one[m->call.n_fact];
-            add (&m->one[m->call.n_fact++], b.site->fact[i].name, b.site->fact[i].i, NULL, 0);
-        }
-    for (size_t i = 0; i < c->n_params; i++) {
-        m->param[i] = &m->one[MAX_PARAMS + i];
-        add (m->param[i], c->param[i].field, c->param[i].one, c->param[i].each,
-             c->call.n_requests);
-    }
-    m->call.fact = m->fact;
-    m->call.param = m->param;
-    m->call.n_param = c->n_params;
-    m->call.requests = (uint32_t)c->call.n_requests;
-    m->call.request = (int64_t *)c->call.request;
-    m->call.n_request = c->call.n_requests * fields;
-    m->call.seed = (uint64_t *)c->id;
-    m->call.n_seed = c->call.n_requests;
-    m->call.repeats = 1;
+    return r < 0 ? r : dt_plugin_call_init (ret, b.plugin.backend, &m->call, reterr);
 }
 
 static int plan (void *ctx, const struct dt_tune_call *c, uint64_t ret_launch[2],
@@ -114,12 +81,11 @@ static int plan (void *ctx, const struct dt_tune_call *c, uint64_t ret_launch[2]
     struct dt_backend_error err = { "" };
     struct dt_backend_plan p;
     struct dt_plugin_call call;
-    struct message m;
+    struct dt_message m;
     int r;
 
     (void)ctx;
-    build (c, &m);
-    if ((r = dt_plugin_call_init (&call, b.plugin.backend, &m.call, reterr)) < 0)
+    if ((r = prepare (c, &m, &call, reterr)) < 0)
         return r;
     r = b.plugin.backend->plan (b.plugin.ctx, &call.call, &p, &err);
     dt_plugin_call_done (&call);
@@ -160,12 +126,11 @@ static int measure (void *ctx, const struct dt_tune_call *c, uint64_t *ret_ns,
     struct dt_backend_error err = { "" };
     struct dt_backend_plan p;
     struct dt_plugin_call call;
-    struct message m;
+    struct dt_message m;
     int r;
 
     (void)ctx;
-    build (c, &m);
-    if ((r = dt_plugin_call_init (&call, be, &m.call, reterr)) < 0)
+    if ((r = prepare (c, &m, &call, reterr)) < 0)
         return r;
     if ((r = be->plan (b.plugin.ctx, &call.call, &p, &err)) == 0
         && (r = fill (&call.call, p.operand_bytes, &err)) == 0)

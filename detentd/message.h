@@ -1,5 +1,5 @@
 /* detentd/message.h - a call of the tuner as a request to the worker.
- * Uses: proto/, solver/deployment.h, tuner/tune.h.  Used by: measure.c. */
+ * Uses: proto/, solver/deployment.h, tuner/tune.h.  Used by: measure.c, bench/. */
 #ifndef DT_DETENTD_MESSAGE_H
 #define DT_DETENTD_MESSAGE_H
 
