@@ -4,7 +4,7 @@ usage: programs_sglang.py [EVAL]
 """
 import sys
 
-from programs_vm import beside_vm, expect, expect_equal, finish, load
+from programs_vm import beside_vm, expect, expect_equal, load, main
 
 KIB, MIB = 1024, 1024 * 1024
 
@@ -417,14 +417,5 @@ def compare(binary):
     beside_vm(binary, "sglang", "rmsnorm.py", dict(hidden=2048, element_bytes=2, token_budget=8192), {}, 100)
 
 
-def main():
-    for name, test in list(globals().items()):
-        if name.startswith("test_"):
-            test()
-    if len(sys.argv) > 1:
-        compare(sys.argv[1])
-    return finish()
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(globals(), compare))

@@ -4,7 +4,7 @@ usage: programs_vllm.py [EVAL]
 """
 import sys
 
-from programs_vm import beside_vm, expect, finish, load
+from programs_vm import beside_vm, expect, load, main
 
 KIB, MIB = 1024, 1024 * 1024
 
@@ -407,14 +407,5 @@ def compare(binary):
                                                       batch_invariant=False, token_budget=8192), {}, 500)
 
 
-def main():
-    for name, test in list(globals().items()):
-        if name.startswith("test_"):
-            test()
-    if len(sys.argv) > 1:
-        compare(sys.argv[1])
-    return finish()
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(globals(), compare))

@@ -90,7 +90,13 @@ def beside_vm(binary, engine, name, facts, knobs, runs, adjust=lambda inputs: No
     print(f"{engine}/{name}: {runs} inputs alike in CPython and Detent, {runs - values} of them refused")
 
 
-def finish():
+def main(names, compare):
+    """Every test among the names, and compare with the vm that the command line names."""
+    for name, test in list(names.items()):
+        if name.startswith("test_"):
+            test()
+    if len(sys.argv) > 1:
+        compare(sys.argv[1])
     for failure in failures[:20]:
         print(failure)
     print(f"{len(failures)} differences")

@@ -154,6 +154,15 @@ static void send_call (int measure, int64_t stride, uint32_t repeats, const char
     send_request (&rq);
 }
 
+static Detent__WorkerReply *receive_times (size_t n)
+{
+    Detent__WorkerReply *rp = receive ();
+
+    ck_assert_int_eq (rp->body_case, DETENT__WORKER_REPLY__BODY_TIMES);
+    ck_assert_uint_eq (rp->times->n_ns, n);
+    return rp;
+}
+
 static void expect_error (Detent__WorkerReply *rp, int code, const char *text)
 {
     ck_assert_int_eq (rp->body_case, DETENT__WORKER_REPLY__BODY_ERROR);
@@ -163,13 +172,16 @@ static void expect_error (Detent__WorkerReply *rp, int code, const char *text)
     detent__worker_reply__free_unpacked (rp, NULL);
 }
 
-static void expect_open (const char *path)
+static void opened (Detent__WorkerReply *rp)
 {
-    Detent__WorkerReply *rp = open_backend (path);
-
     ck_assert_msg (rp->body_case == DETENT__WORKER_REPLY__BODY_IDENTITY, "%s",
                    rp->body_case == DETENT__WORKER_REPLY__BODY_ERROR ? rp->error->text : "?");
     detent__worker_reply__free_unpacked (rp, NULL);
+}
+
+static void expect_open (const char *path)
+{
+    opened (open_backend (path));
 }
 
 START_TEST (measures_the_host)
@@ -183,9 +195,7 @@ START_TEST (measures_the_host)
     ck_assert_int_eq (rp->body_case, DETENT__WORKER_REPLY__BODY_PLAN);
     detent__worker_reply__free_unpacked (rp, NULL);
     send_call (1, 256, 3, NULL);
-    rp = receive ();
-    ck_assert_int_eq (rp->body_case, DETENT__WORKER_REPLY__BODY_TIMES);
-    ck_assert_uint_eq (rp->times->n_ns, 3);
+    rp = receive_times (3);
     for (size_t i = 0; i < 3; i++)
         ck_assert_uint_gt (rp->times->ns[i], 0);
     detent__worker_reply__free_unpacked (rp, NULL);
@@ -321,9 +331,7 @@ START_TEST (b24_caches_are_as_told)
     detent__worker_reply__free_unpacked (rp, NULL);
     for (int again = 0; again < 2; again++) {
         send_call (1, again ? 512 : 256, 5, NULL); /* another assignment, the same operands */
-        rp = receive ();
-        ck_assert_int_eq (rp->body_case, DETENT__WORKER_REPLY__BODY_TIMES);
-        ck_assert_uint_eq (rp->times->n_ns, 5);
+        rp = receive_times (5);
         for (size_t i = 0; i < 5; i++)
             ck_assert_uint_eq (rp->times->ns[i], i == 0 && !again ? 5000 : 1000);
         detent__worker_reply__free_unpacked (rp, NULL);
@@ -378,14 +386,9 @@ START_TEST (runs_every_rank)
     Detent__WorkerReply *rp;
 
     start ();
-    rp = open_ranks (built (".libs/backend-ranks.so"), 2);
-    ck_assert_msg (rp->body_case == DETENT__WORKER_REPLY__BODY_IDENTITY, "%s",
-                   rp->body_case == DETENT__WORKER_REPLY__BODY_ERROR ? rp->error->text : "?");
-    detent__worker_reply__free_unpacked (rp, NULL);
+    opened (open_ranks (built (".libs/backend-ranks.so"), 2));
     send_call (1, 256, 3, NULL);
-    rp = receive ();
-    ck_assert_int_eq (rp->body_case, DETENT__WORKER_REPLY__BODY_TIMES);
-    ck_assert_uint_eq (rp->times->n_ns, 3);
+    rp = receive_times (3);
     for (size_t i = 0; i < 3; i++)
         ck_assert_uint_eq (rp->times->ns[i], 1000 + 64 - 1); /* of rank 1, the faster one */
     detent__worker_reply__free_unpacked (rp, NULL);
@@ -416,8 +419,7 @@ START_TEST (missed_times_are_run_again)
     } else
         expect_error (rp, DT_EUNTRUSTED, "5 runs in a row: run 5 gave no time");
     send_call (1, 256, 1, NULL); /* all ranks go on in step */
-    rp = receive ();
-    ck_assert_int_eq (rp->body_case, DETENT__WORKER_REPLY__BODY_TIMES);
+    rp = receive_times (1);
     ck_assert_uint_eq (rp->times->ns[0], 1000 + 64 - 1);
     detent__worker_reply__free_unpacked (rp, NULL);
     ck_assert_int_eq (stop (), 0);
@@ -530,8 +532,7 @@ START_TEST (the_worst_device_counts)
     start ();
     detent__worker_reply__free_unpacked (open_ranks (folder.plugin, 3), NULL);
     send_call (1, 256, 1, NULL);
-    rp = receive ();
-    ck_assert_int_eq (rp->body_case, DETENT__WORKER_REPLY__BODY_TIMES);
+    rp = receive_times (1);
     expect_worst (rp->times->state);
     detent__worker_reply__free_unpacked (rp, NULL);
     rp = ask_look ();
