@@ -40,6 +40,17 @@ static void print_sites (const Detent__ShowReply *s)
     dt_buf_done (&b);
 }
 
+/* What the operator set by hand, a line each, under the sites. */
+static void print_forced (const Detent__ShowReply *s)
+{
+    for (size_t i = 0; i < s->n_site; i++)
+        for (size_t k = 0; k < s->site[i]->n_forced; k++) {
+            dt_print (stdout, "  forced: %s/%s: %s", s->site[i]->family, s->site[i]->site,
+                      s->site[i]->forced[k]);
+            putchar ('\n');
+        }
+}
+
 static void print_tables (const Detent__ShowReply *s)
 {
     static const struct dt_column columns[] = { { "FAMILY", DT_LEFT }, { "SITE", DT_LEFT },
@@ -99,6 +110,7 @@ static void print_text (const Detent__ShowReply *s)
         printf ("%-11s %s (not committed)\n%-11s %s\n", "tuple", dt_hex (s->tuple), "bits",
                 dt_hex (s->bits));
     print_sites (s);
+    print_forced (s);
     print_tables (s);
     print_facts (s);
     print_environment (s);
@@ -112,10 +124,13 @@ static void print_json (const Detent__ShowReply *s)
 
     for (size_t i = 0; i < s->n_site; i++) {
         const Detent__TupleSite *k = s->site[i];
-        json_t *site = dt_json_object (), *tables = dt_json_array ();
+        json_t *site = dt_json_object (), *tables = dt_json_array (), *forced = dt_json_array ();
 
         dt_json_set (site, "facts", dt_json_values (k->fact, k->n_fact));
         dt_json_set (site, "family", dt_json_text (k->family));
+        for (size_t j = 0; j < k->n_forced; j++)
+            dt_json_append (forced, dt_json_text (k->forced[j]));
+        dt_json_set (site, "forced", forced);
         dt_json_set (site, "knobs", dt_json_values (k->knob, k->n_knob));
         dt_json_set (site, "pinned", dt_json_hex (k->pinned));
         dt_json_set (site, "pins", dt_json_values (k->pin, k->n_pin));

@@ -1,13 +1,15 @@
 /* detentd/show.c - a tuple, for people.
  *
- * Everything is read from the tuple's bytes (include/detent/tuple.h), which are
- * checked against their digest, not from the store's rows. */
+ * All but what was forced is read from the tuple's bytes (include/detent/tuple.h), which
+ * are checked against their digest, not from the store's rows.  A tuple is content: that a
+ * value was forced is what the tune that found it says. */
 #include "detentd/show.h"
 
 #include <errno.h>
 #include <string.h>
 
 #include "detent/tuple.h"
+#include "proto/wire.h"
 
 /* An int or a string as text: 0, -DT_ECORRUPT if it is neither, -ENOMEM. */
 static int text_of (struct dt_ask *a, struct dt_canon_value v, char **ret)
@@ -223,6 +225,48 @@ static int sites (struct dt_ask *a, struct dt_canon_value tuple, Detent__ShowRep
     return 0;
 }
 
+static int add_forced (struct dt_ask *a, const Detent__SiteResult *from, Detent__TupleSite *to)
+{
+    void **items = NULL;
+    int r;
+
+    for (size_t i = 0; i < from->n_forced; i++) {
+        char *text = dt_arena_strn (&a->arena, from->forced[i], strlen (from->forced[i]));
+
+        if (!text)
+            return -ENOMEM;
+        if ((r = dt_ask_push (a, &items, &to->n_forced, text)) < 0)
+            return r;
+    }
+    to->forced = (char **)items;
+    return 0;
+}
+
+/* What the operator set in the tune that found the tuple. */
+static int forced (struct dt_ask *a, struct dt_store *s, const struct dt_digest *digest,
+                   const Detent__CommitInfo *commit, Detent__ShowReply *reply,
+                   struct dt_err *reterr)
+{
+    Detent__JobReply *job;
+    struct dt_buf result = { 0 };
+    int r = dt_store_tuple_result (s, digest, commit ? commit->deployment : NULL,
+                                   commit ? commit->workload : NULL,
+                                   commit ? commit->time_ns : INT64_MAX, &result, reterr);
+
+    job = r == 0 && result.len
+              ? detent__job_reply__unpack (&dt_wire_allocator, result.len, result.data) : NULL;
+    for (size_t i = 0; r == 0 && job && i < job->n_site; i++)
+        for (size_t k = 0; r == 0 && k < reply->n_site; k++)
+            if (!strcmp (job->site[i]->family, reply->site[k]->family)
+                && !strcmp (job->site[i]->site, reply->site[k]->site)
+                && (r = add_forced (a, job->site[i], reply->site[k])) < 0)
+                dt_err_nomem (reterr);
+    if (job)
+        detent__job_reply__free_unpacked (job, &dt_wire_allocator);
+    dt_buf_done (&result);
+    return r;
+}
+
 int dt_show_tuple (struct dt_ask *a, struct dt_store *s, const struct dt_digest *digest,
                    Detent__CommitInfo *commit, struct dt_err *reterr)
 {
@@ -252,6 +296,8 @@ int dt_show_tuple (struct dt_ask *a, struct dt_store *s, const struct dt_digest 
                                        dt_digest_hex (digest, hex));
         goto fail;
     }
+    if ((r = forced (a, s, digest, commit, reply, reterr)) < 0)
+        goto fail;
     a->reply.body_case = DETENT__REPLY__BODY_SHOW;
     a->reply.show = reply;
 fail:

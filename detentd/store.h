@@ -189,6 +189,11 @@ int dt_store_tuple_tuned (struct dt_store *s, const struct dt_digest *digest,
 /* Of the newest tune that is done.  -DT_ENOTFOUND */
 int dt_store_tuple_newest (struct dt_store *s, const char *deployment, const char *workload,
                            struct dt_digest *ret, struct dt_err *reterr);
+/* The JobReply of the tune that found a tuple, appended to `ret`: the last before time_ns,
+ * of this deployment and workload, or of any (NULL).  Nothing if there is none. */
+int dt_store_tuple_result (struct dt_store *s, const struct dt_digest *digest,
+                           const char *deployment, const char *workload, int64_t time_ns,
+                           struct dt_buf *ret, struct dt_err *reterr);
 int dt_store_selectors (struct dt_store *s, const struct dt_digest *tuple,
                         int (*fn) (void *ctx, const struct dt_selector_row *row), void *ctx,
                         struct dt_err *reterr);

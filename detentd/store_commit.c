@@ -91,6 +91,21 @@ int dt_store_tuple_newest (struct dt_store *s, const char *deployment, const cha
     return r < 0 ? dt_store_damaged (s, st, "job", reterr) : 0;
 }
 
+int dt_store_tuple_result (struct dt_store *s, const struct dt_digest *digest,
+                           const char *deployment, const char *workload, int64_t time_ns,
+                           struct dt_buf *ret, struct dt_err *reterr)
+{
+    sqlite3_stmt *st = dt_store_bind (s, DT_STMT_TUPLE_RESULT, "dtti", digest, deployment, workload,
+                                      time_ns);
+    int r;
+
+    if ((r = dt_store_step (s, st, reterr)) <= 0)
+        return r;
+    dt_buf_put (ret, sqlite3_column_blob (st, 0), (size_t)sqlite3_column_bytes (st, 0));
+    sqlite3_reset (st);
+    return ret->failed ? dt_err_nomem (reterr) : 0;
+}
+
 int dt_store_selectors (struct dt_store *s, const struct dt_digest *tuple,
                         int (*fn) (void *ctx, const struct dt_selector_row *row), void *ctx,
                         struct dt_err *reterr)

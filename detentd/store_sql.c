@@ -95,6 +95,11 @@ static const struct {
     { DT_STMT_TUPLE_NEWEST, "SELECT tuple FROM job WHERE state = 'done' AND deployment = ?"
                             " AND workload = ? AND tuple IS NOT NULL"
                             " ORDER BY ended_ns DESC, id DESC LIMIT 1" },
+    /* Of what was committed, the last tune before that. */
+    { DT_STMT_TUPLE_RESULT, "SELECT result FROM job WHERE state = 'done' AND tuple = ?1"
+                            " AND coalesce (?2, deployment) = deployment"
+                            " AND coalesce (?3, workload) = workload AND result IS NOT NULL"
+                            " ORDER BY ended_ns <= ?4 DESC, ended_ns DESC, id DESC LIMIT 1" },
     { DT_STMT_SELECTOR_PUT, "INSERT INTO tuple_selector (tuple, family, site, pinned, stock)"
                             " VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING" },
     { DT_STMT_SELECTORS, "SELECT family, site, pinned, stock FROM tuple_selector"

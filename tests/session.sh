@@ -77,6 +77,10 @@ code 0 tune $for_both --budget 5 --max-calls 6 --force decoder:block_n=64,decode
 has '^  forced: attention/decoder: block_n=64$'
 has '^  forced: attention/decoder: split_stride=512$'
 if grep -q '\\x' "$tmp/out"; then fail 'a note is escaped'; fi
+code 0 jobs --json
+code 0 show "$(json 'print(o["jobs"][0]["tuple"])')"
+has '^  forced: attention/decoder: block_n=64$'
+has '^  forced: attention/decoder: split_stride=512$'
 
 code 0 tune $for_both --budget 30 --exhaustive --detach --json
 second=$(json 'print(o["job"]["job"])')

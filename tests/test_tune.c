@@ -769,6 +769,55 @@ static struct dt_digest commit_newest (void)
     return digest;
 }
 
+/* What the newest commit says was forced; "": nothing was. */
+static const char *shown_forced (char text[64])
+{
+    Detent__Request rq = DETENT__REQUEST__INIT;
+    Detent__ShowRequest show = DETENT__SHOW_REQUEST__INIT;
+    const Detent__TupleSite *site;
+    struct dt_err err = { "" };
+    Detent__Reply *reply;
+    int r;
+
+    show.deployment = (char *)"host-small";
+    show.workload = (char *)"chat";
+    rq.body_case = DETENT__REQUEST__BODY_SHOW;
+    rq.show = &show;
+    r = rig_call (&rig, &rq, &reply, &err);
+    ck_assert_msg (r == 0, "%s", err.text);
+    site = reply->show->site[0];
+    ck_assert_str_eq (site->pin[0]->name, "choose.block_n");
+    ck_assert_str_eq (site->pin[0]->value, "32");
+    snprintf (text, 64, "%s", site->n_forced ? site->forced[0] : "");
+    rig_reply_free (reply);
+    return text;
+}
+
+/* B31: a forced value that is committed is shown as forced by that commit.  A tune that
+ * comes to the same by itself changes nothing of it, and when committed is not forced. */
+START_TEST (b31_forced_is_shown)
+{
+    struct dt_digest tuple[2];
+    Detent__Reply *reply;
+    char text[64];
+
+    use_backend ("backend-told.so");
+    tell (NULL);
+    start (2, 0);
+    for (int i = 0; i < 2; i++) {
+        reply = tune_forced (i == 0 ? "32" : NULL);
+        memcpy (tuple[i].bytes, reply->job->tuple.data, sizeof tuple[i].bytes);
+        rig_reply_free (reply);
+        if (i == 0)
+            commit_newest ();
+        ck_assert_str_eq (shown_forced (text), "block_n=32");
+    }
+    ck_assert_mem_eq (tuple[0].bytes, tuple[1].bytes, sizeof tuple[0].bytes);
+    commit_newest ();
+    ck_assert_str_eq (shown_forced (text), "");
+}
+END_TEST
+
 /* A tie keeps the default assignment until something is committed, and that then, unless
  * it may not be chosen. */
 START_TEST (a_tie_keeps_the_incumbent)
@@ -1067,6 +1116,7 @@ int main (void)
     tcase_set_timeout (tc, 300);
     tcase_add_checked_fixture (tc, setup, teardown);
     tcase_add_test (tc, a_tie_keeps_the_incumbent);
+    tcase_add_test (tc, b31_forced_is_shown);
     tcase_add_loop_test (tc, b25_b29_b30_faults, 0, DT_ARRAY_SIZE (faults));
     tcase_add_loop_test (tc, doubtful_times_are_left_out, 0, DT_ARRAY_SIZE (doubts));
     tcase_add_test (tc, b29_contended_times_stay_apart);
