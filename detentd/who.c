@@ -19,7 +19,7 @@ struct entry {
     uint32_t units;
     struct stat st;
     uint64_t asked_ns;
-    Detent__WorkerReply *reply; /* NULL: it could not be opened */
+    Detent__WorkerReply *reply; /* NULL: it did not say */
     struct dt_err why;
 };
 
@@ -83,19 +83,18 @@ static int entry_of (struct dt_who *t, const char *plugin, uint32_t units, struc
     return 0;
 }
 
-/* Open the backend in a worker that ends with this call. */
+/* In a worker that ends with this call. */
 static int ask (const struct dt_options *o, struct entry *e)
 {
     Detent__WorkerRequest rq = DETENT__WORKER_REQUEST__INIT;
-    Detent__WorkerOpen open = DETENT__WORKER_OPEN__INIT;
+    Detent__WorkerIdentify m = DETENT__WORKER_IDENTIFY__INIT;
     struct dt_worker *w = NULL;
     int r;
 
-    open.backend = e->plugin;
-    open.units = e->units;
-    open.has_untimed = open.untimed = 1;
-    rq.body_case = DETENT__WORKER_REQUEST__BODY_OPEN;
-    rq.open = &open;
+    m.backend = e->plugin;
+    m.units = e->units;
+    rq.body_case = DETENT__WORKER_REQUEST__BODY_IDENTIFY;
+    rq.identify = &m;
     if ((r = dt_worker_new (o->profiler, NULL, 0, &w, &e->why)) == 0)
         r = dt_worker_call (w, &rq, e->plugin, &e->reply, &e->why);
     dt_worker_free (w);

@@ -17,7 +17,7 @@ int dt_device_names (const Detent__WorkerDevices *m, struct dt_device_reply *ret
     if ((r = dt_plugin_load (&p, m->backend, reterr)) < 0)
         return r;
     for (uint32_t i = 0; r == 0 && p.backend->device_name && i < m->count; i++) {
-        if ((r = p.backend->device_name (i, ret->text[i], DT_DEVICE_NAME, &err)) < 0)
+        if ((r = p.backend->device_name (m->first + i, ret->text[i], DT_DEVICE_NAME, &err)) < 0)
             r = dt_err_set (reterr, r == -DT_BACKEND_ELOST ? r : -DT_EDEVICE, "backend %s: %s",
                             m->backend, err.text);
         ret->name[i] = ret->text[i];
@@ -26,6 +26,36 @@ int dt_device_names (const Detent__WorkerDevices *m, struct dt_device_reply *ret
     ret->names.name = ret->name;
     dt_plugin_close (&p);
     return r;
+}
+
+void dt_device_tell (const struct dt_plugin *p, Detent__WorkerIdentity *ret)
+{
+    const struct dt_backend_identity *id = p->backend->identity (p->ctx);
+
+    ret->name = (char *)id->name;
+    ret->build = (char *)id->build;
+    ret->libraries = (char *)id->libraries;
+    ret->driver = (char *)id->driver;
+    ret->device = (char *)id->device;
+    ret->units = id->units;
+    ret->clock = (char *)p->backend->clock;
+    ret->caches = (char *)p->backend->caches;
+}
+
+int dt_device_identify (const Detent__WorkerIdentify *m, struct dt_device_reply *ret,
+                        struct dt_err *reterr)
+{
+    struct dt_backend_options options = { .units = m->units, .device = m->device, .identify = 1 };
+    int r = dt_plugin_open (&ret->plugin, m->backend, &options, reterr);
+
+    if (r == 0)
+        dt_device_tell (&ret->plugin, &ret->who);
+    return r;
+}
+
+void dt_device_done (struct dt_device_reply *d)
+{
+    dt_plugin_close (&d->plugin);
 }
 
 /* Write, read and compare, in a buffer of the device and one of the host. */
@@ -51,7 +81,8 @@ static int try_memory (const struct dt_plugin *p, void *device, uint8_t *host,
 int dt_device_probe (const Detent__WorkerProbe *m, Detent__WorkerState *ret,
                      struct dt_err *reterr)
 {
-    struct dt_backend_options options = { .units = 1, .device = m->device };
+    struct dt_backend_options options = { .units = 1, .device = m->device,
+                                          .others = DT_BACKEND_OTHERS_REFUSED };
     uint8_t *host = NULL;
     struct dt_plugin p;
     void *device = NULL;

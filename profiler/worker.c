@@ -122,7 +122,6 @@ static int on_open (struct worker *w, const Detent__WorkerOpen *m, Detent__Worke
 {
     struct dt_backend_options options = { .units = m->units, .device = m->rank,
                                           .timed = !m->untimed, .others = others_of (m) };
-    const struct dt_backend_identity *id;
     int r;
 
     close_plugin (w);
@@ -132,15 +131,7 @@ static int on_open (struct worker *w, const Detent__WorkerOpen *m, Detent__Worke
         close_plugin (w);
         return r;
     }
-    id = w->plugin.backend->identity (w->plugin.ctx);
-    who->name = (char *)id->name;
-    who->build = (char *)id->build;
-    who->libraries = (char *)id->libraries;
-    who->driver = (char *)id->driver;
-    who->device = (char *)id->device;
-    who->units = id->units;
-    who->clock = (char *)w->plugin.backend->clock;
-    who->caches = (char *)w->plugin.backend->caches;
+    dt_device_tell (&w->plugin, who);
     rp->body_case = DETENT__WORKER_REPLY__BODY_IDENTITY;
     rp->identity = who;
     return 0;
@@ -401,6 +392,13 @@ static int on_device (struct worker *w, const Detent__WorkerRequest *rq, Detent_
         rp->devices = &ret->names;
         return 0;
     }
+    if (rq->body_case == DETENT__WORKER_REQUEST__BODY_IDENTIFY) {
+        if ((r = dt_device_identify (rq->identify, ret, reterr)) < 0)
+            return r;
+        rp->body_case = DETENT__WORKER_REPLY__BODY_IDENTITY;
+        rp->identity = &ret->who;
+        return 0;
+    }
     if (rq->body_case == DETENT__WORKER_REQUEST__BODY_PROBE)
         r = dt_device_probe (rq->probe, &ret->state, reterr);
     else if (!w->plugin.backend)
@@ -415,7 +413,6 @@ static int on_device (struct worker *w, const Detent__WorkerRequest *rq, Detent_
 static int answer (struct worker *w, const Detent__WorkerRequest *rq, struct dt_err *reterr)
 {
     Detent__WorkerReply rp = DETENT__WORKER_REPLY__INIT;
-    Detent__WorkerIdentity who = DETENT__WORKER_IDENTITY__INIT;
     Detent__WorkerPlan plan = DETENT__WORKER_PLAN__INIT;
     Detent__WorkerTimes times = DETENT__WORKER_TIMES__INIT;
     struct dt_device_reply device = DT_DEVICE_REPLY_INIT;
@@ -430,7 +427,7 @@ static int answer (struct worker *w, const Detent__WorkerRequest *rq, struct dt_
         r = dt_describe_plugin (rq->describe->backend, &about, &rp, &what);
         break;
     case DETENT__WORKER_REQUEST__BODY_OPEN:
-        r = on_open (w, rq->open, &rp, &who, &what);
+        r = on_open (w, rq->open, &rp, &device.who, &what);
         break;
     case DETENT__WORKER_REQUEST__BODY_PLAN:
     case DETENT__WORKER_REQUEST__BODY_MEASURE:
@@ -443,6 +440,7 @@ static int answer (struct worker *w, const Detent__WorkerRequest *rq, struct dt_
     case DETENT__WORKER_REQUEST__BODY_DEVICES:
     case DETENT__WORKER_REQUEST__BODY_PROBE:
     case DETENT__WORKER_REQUEST__BODY_LOOK:
+    case DETENT__WORKER_REQUEST__BODY_IDENTIFY:
         r = on_device (w, rq, &rp, &device, &what);
         break;
     default:
@@ -451,6 +449,7 @@ static int answer (struct worker *w, const Detent__WorkerRequest *rq, struct dt_
     r = r < 0 ? reply_error (w, r, &what, reterr) : reply (w, &rp, reterr);
     dt_free (times.ns);
     dt_describe_done (&about);
+    dt_device_done (&device);
     return r;
 }
 

@@ -11,13 +11,15 @@
  *     run CODE TEXT    no run succeeds
  *     late CODE TEXT   its device cannot be looked at
  *     state CLOCK MEMORY REASONS OTHERS
- * DT_FAULTY_TOLD does what the file "fault" beside it says, a line each:
+ * DT_FAULTY_TOLD knows two, "host" and "host-1", of which each does what the file "fault", or
+ * "fault1", beside it says, a line each:
  *     open TEXT    no context, for that reason
  *     run N TEXT   the N-th run of a context and all after it fail, for that reason
  *     slow TEXT    no run has a time to be trusted, for that reason
  *     gone TEXT    no context: the device is lost, for that reason
  *     lost N TEXT  the device is lost at the N-th run of a context, and for all contexts
- *                  from then on (a file "lost" beside it says so)
+ *                  from then on (a file "lost" or "lost1" beside it says so)
+ *     busy TEXT    another process works on it: a context that is to be alone is refused
  *     other N TEXT another process comes at the N-th run of a context, and stays
  *     slowed N TEXT  likewise no run has a time to be trusted from the N-th on
  *                  (before any of these three is noticed, 16 runs take twice as long)
@@ -27,7 +29,7 @@
  *     state CLOCK MEMORY REASONS OTHERS
  *     noise        a run takes 10 ms, and its time varies by 30%
  *     cache        a run on other operands than the one before takes five times as long
- * and without one all runs take the same.
+ * and without one all runs take the same.  Whatever it says, who computes can be asked.
  * They compute nothing of use otherwise.  For tests of the worker and of tune jobs; never installed. */
 #include <config.h> /* dladdr */
 #include <dlfcn.h>
@@ -139,14 +141,21 @@ static int fails (uint32_t rank, const char *what, struct dt_backend_error *err)
 #endif
 
 #ifdef DT_FAULTY_TOLD
+static uint32_t device; /* a process opens one */
+
 static const char *told (const char *what)
 {
-    return told_by ("fault", what);
+    return told_by (device ? "fault1" : "fault", what);
+}
+
+static FILE *lost (const char *mode)
+{
+    return beside (device ? "lost1" : "lost", mode);
 }
 
 static int is_lost (void)
 {
-    FILE *f = told ("lost ") ? beside ("lost", "r") : NULL;
+    FILE *f = told ("lost ") ? lost ("r") : NULL;
 
     if (f)
         fclose (f);
@@ -202,7 +211,7 @@ static int run_as_told (struct dt_backend_ctx *ctx, const void *operands,
     if (is_due (told ("run "), ctx->runs, err))
         return -DT_BACKEND_EDEVICE;
     if ((r = has_come (ctx->runs, err)) < 0) {
-        if (r == -DT_BACKEND_ELOST && (f = beside ("lost", "w")))
+        if (r == -DT_BACKEND_ELOST && (f = lost ("w")))
             fclose (f);
         return r;
     }
@@ -223,6 +232,46 @@ static int run_as_told (struct dt_backend_ctx *ctx, const void *operands,
 }
 #endif
 
+#ifdef DT_FAULTY_TOLD
+static int device_name (uint32_t ordinal, char *text, size_t size, struct dt_backend_error *err)
+{
+    if (ordinal > 1) {
+        snprintf (err->text, sizeof err->text, "no device %u; there are 2", ordinal);
+        return -ENODEV;
+    }
+    snprintf (text, size, "host%s", ordinal ? "-1" : "");
+    return 0;
+}
+
+static int open_as_told (const struct dt_backend_options *o, struct dt_backend_error *err)
+{
+    static const struct {
+        const char *what;
+        int code;
+    } reasons[] = { { "open ", -DT_BACKEND_EDEVICE }, { "gone ", -DT_BACKEND_ELOST },
+                    { "busy ", -EBUSY } };
+    char name[16];
+    int r = device_name (o->device, name, sizeof name, err);
+
+    if (r < 0 || o->identify)
+        return r;
+    device = o->device;
+    if (is_lost ()) {
+        snprintf (err->text, sizeof err->text, "%s", told ("lost "));
+        return -DT_BACKEND_ELOST;
+    }
+    for (size_t i = 0; i < sizeof reasons / sizeof *reasons; i++) {
+        const char *why = told (reasons[i].what);
+
+        if (!why || (reasons[i].code == -EBUSY && o->others != DT_BACKEND_OTHERS_REFUSED))
+            continue;
+        snprintf (err->text, sizeof err->text, "%s", why);
+        return reasons[i].code;
+    }
+    return 0;
+}
+#endif
+
 static int open_ctx (const struct dt_backend_options *o, struct dt_backend_ctx **ret,
                      struct dt_backend_error *err)
 {
@@ -237,14 +286,10 @@ static int open_ctx (const struct dt_backend_options *o, struct dt_backend_ctx *
     }
 #endif
 #ifdef DT_FAULTY_TOLD
-    if (told ("open ")) {
-        snprintf (err->text, sizeof err->text, "%s", told ("open "));
-        return -DT_BACKEND_EDEVICE;
-    }
-    if (told ("gone ") || is_lost ()) {
-        snprintf (err->text, sizeof err->text, "%s", told ("gone ") ? told ("gone ") : told ("lost "));
-        return -DT_BACKEND_ELOST;
-    }
+    int r = open_as_told (o, err);
+
+    if (r < 0)
+        return r;
 #endif
     (void)o;
     if (!(*ret = calloc (1, sizeof **ret))) {
@@ -492,6 +537,9 @@ static const struct dt_backend backend = {
 #endif
 #if defined DT_FAULTY_TOLD || defined DT_FAULTY_RANKS
     .state = state,
+#endif
+#ifdef DT_FAULTY_TOLD
+    .device_name = device_name,
 #endif
     .identity = identity, .plan = plan, .alloc = alloc_bytes,
     .free = free_bytes, .set = set_bytes, .fill = fill, .run = run, .elapsed_ns = elapsed, .clock = "none", .caches = "warm",

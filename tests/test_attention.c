@@ -346,8 +346,8 @@ END_TEST
 START_TEST (who_computes)
 {
     struct rig_call call = { &sites[0], params[0], 1, requests, 1, 3 };
-    const struct dt_backend_identity *id;
-    struct dt_backend_options none = { .device = 1 };
+    const struct dt_backend_identity *id, *other;
+    struct dt_backend_options none = { .device = 1 }, alone = { .units = 3, .identify = 1 };
     struct dt_backend_ctx *ctx = NULL;
     struct dt_backend_error err = { "" };
     struct fam_job job;
@@ -358,6 +358,13 @@ START_TEST (who_computes)
     ck_assert_uint_eq (strlen (id->build), 64);
     ck_assert_uint_eq (id->units, 3);
     ck_assert (id->device[0] != 0);
+    ck_assert_int_eq (rig.b->open (&alone, &ctx, &err), 0); /* without threads */
+    other = rig.b->identity (ctx);
+    ck_assert_str_eq (other->build, id->build);
+    ck_assert_str_eq (other->device, id->device);
+    ck_assert_uint_eq (other->units, id->units);
+    rig.b->close (ctx);
+    ctx = NULL;
     fam_job_run (&job);
     ck_assert_uint_gt (rig.b->elapsed_ns (job.ctx), 0);
     fam_job_done (&job);

@@ -31,7 +31,7 @@ extern "C" {
 
 /* Raised when a structure below changes its layout or a function its meaning.
  * A loader refuses a backend of another number. */
-#define DT_BACKEND_ABI 8u
+#define DT_BACKEND_ABI 9u
 
 /* Codes beside -errno.  The numbers are also those of base/err.h. */
 #define DT_BACKEND_EUNSUPPORTED 1010 /* legal in form, but no kernel for it    */
@@ -157,6 +157,9 @@ struct dt_backend_options {
     uint32_t timed;  /* 1: elapsed_ns will be asked for; an engine leaves it 0, and
                       * no profiling library is started in its process */
     uint32_t others; /* enum dt_backend_others */
+    uint32_t identify; /* 1: `identity` and `close` are all that is called then.  No thread
+                      * is started and no memory of the device taken: who computes on it is
+                      * not disturbed, and may be anybody */
 };
 
 /* Other processes that work on the device: whoever measures must be alone. */
@@ -194,8 +197,8 @@ struct dt_backend {
     const struct dt_backend_family *families;
     size_t n_families;
 
-    /* Open a context (threads, streams) and learn who computes.  Owned by the
-     * caller; `close` takes NULL.
+    /* Open a context (threads, streams) and learn who computes, the same with
+     * `identify`.  Owned by the caller; `close` takes NULL.
      *   -ENODEV  no such device      -ENOMEM  out of memory
      *   -EBUSY   another process works on it, or nothing tells that none does
      *   -DT_BACKEND_ELOST  it is there, and does not answer */

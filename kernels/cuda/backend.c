@@ -124,7 +124,6 @@ static int make_sweep (struct dt_backend_ctx *ctx, struct dt_backend_error *err)
 
 static int start_device (struct dt_backend_ctx *ctx, struct dt_backend_error *err)
 {
-    int driver = 0;
     int r;
 
     if ((r = cuda_check (ctx, cuda_plant_open (), "cuda: device", err)) < 0
@@ -135,24 +134,45 @@ static int start_device (struct dt_backend_ctx *ctx, struct dt_backend_error *er
         || (r = cuda_check (ctx, cudaEventCreate (&ctx->end), "cuda: event", err)) < 0
         || (r = make_sweep (ctx, err)) < 0)
         return r;
-    if (!ctx->driver[0] && cudaDriverGetVersion (&driver) == cudaSuccess)
-        snprintf (ctx->driver, sizeof ctx->driver, "CUDA %d.%d", driver / 1000,
-                  driver % 1000 / 10);
     return cuda_watch_started (ctx, err);
 }
 
 static int is_alone (const struct dt_backend_options *o)
 {
-    if (!o || o->others == DT_BACKEND_OTHERS_TAKEN || is_set ("DETENT_CUDA_SHARED", "1"))
+    if (!o || o->identify || o->others == DT_BACKEND_OTHERS_TAKEN || is_set ("DETENT_CUDA_SHARED", "1"))
         return 0;
     return o->timed || o->others == DT_BACKEND_OTHERS_REFUSED;
+}
+
+/* What else decides bits; nothing of the device is taken. */
+static void find_software (struct dt_backend_ctx *ctx)
+{
+    int driver = 0;
+    size_t i;
+
+    if (!ctx->driver[0] && cudaDriverGetVersion (&driver) == cudaSuccess)
+        snprintf (ctx->driver, sizeof ctx->driver, "CUDA %d.%d", driver / 1000,
+                  driver % 1000 / 10);
+    for (i = 0; i < ARRAY_SIZE (entries); i++)
+        if (entries[i]->library)
+            entries[i]->library (ctx);
+}
+
+static int start_families (struct dt_backend_ctx *ctx, struct dt_backend_error *err)
+{
+    size_t i;
+    int r;
+
+    for (i = 0; i < ARRAY_SIZE (entries); i++)
+        if (entries[i]->open && (r = entries[i]->open (ctx, i, err)) < 0)
+            return r;
+    return 0;
 }
 
 static int open_ctx (const struct dt_backend_options *options, struct dt_backend_ctx **ret,
                      struct dt_backend_error *err)
 {
     struct dt_backend_ctx *ctx;
-    size_t i;
     int r;
 
     if (!(ctx = calloc (1, sizeof *ctx)))
@@ -160,12 +180,13 @@ static int open_ctx (const struct dt_backend_options *options, struct dt_backend
     ctx->timed = options && options->timed;
     ctx->alone = is_alone (options);
     if ((r = find_device (ctx, options ? options->device : 0, err)) < 0
-        || (r = cuda_watch (ctx, err)) < 0 || (r = start_clock (ctx, err)) < 0
-        || (r = start_device (ctx, err)) < 0)
+        || (r = cuda_watch (ctx, err)) < 0)
         goto fail;
-    for (i = 0; i < ARRAY_SIZE (entries); i++)
-        if (entries[i]->open && (r = entries[i]->open (ctx, i, err)) < 0)
-            goto fail;
+    find_software (ctx);
+    if (!(options && options->identify)
+        && ((r = start_clock (ctx, err)) < 0 || (r = start_device (ctx, err)) < 0
+            || (r = start_families (ctx, err)) < 0))
+        goto fail;
     *ret = ctx;
     return 0;
 fail:

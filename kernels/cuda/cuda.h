@@ -49,9 +49,10 @@ struct dt_backend_ctx {
 
 /* One family's entries; each is called with a call that names this family, and
  * with the context's device current.
- *   open    NULL: no state.  Sets ctx->state[slot] and appends what decides bits to
- *           ctx->libraries; a library that is missing is no error of the context:
- *           keep the text, and let `plan` return it
+ *   library NULL: uses none.  Appends what decides bits to ctx->libraries, if it is there;
+ *           takes nothing of the device
+ *   open    NULL: no state.  Sets ctx->state[slot]; a library that is missing is no error
+ *           of the context: keep the text, and let `plan` return it
  *   launch  queue the call on ctx->stream; never synchronise, never allocate: it
  *           may be captured into a graph
  *   join    NULL: knows no ranks
@@ -63,6 +64,7 @@ struct dt_backend_ctx {
  *           operands after reading others */
 struct cuda_family {
     const struct dt_backend_family *family;
+    void (*library) (struct dt_backend_ctx *ctx);
     int (*open) (struct dt_backend_ctx *ctx, size_t slot, struct dt_backend_error *err);
     void (*close) (struct dt_backend_ctx *ctx, size_t slot);
     int (*join) (struct dt_backend_ctx *ctx, size_t slot, const struct dt_backend_join *join,

@@ -138,7 +138,7 @@ static int open_ctx (const struct dt_backend_options *options, struct dt_backend
         return host_fail (err, -EINVAL, "host: %u threads; at most %u", units, HOST_MAX_UNITS);
     if (!(ctx = calloc (1, sizeof *ctx)))
         return host_fail (err, -ENOMEM, "host: out of memory");
-    if ((r = host_pool_new (units, &ctx->pool)) < 0) {
+    if (!(options && options->identify) && (r = host_pool_new (units, &ctx->pool)) < 0) {
         host_fail (err, r, "host: %u threads: %s", units, strerror (-r));
         close_ctx (ctx);
         return r;

@@ -554,6 +554,24 @@ static void print_time (char **arg)
     gpu_job_done (&job, &rig);
 }
 
+/* Asked without a context, the backend says the same of itself. */
+static void check_identity (void)
+{
+    const struct dt_backend_identity *id = rig.b->identity (rig.ctx), *other;
+    struct dt_backend_options options = { .identify = 1 };
+    struct dt_backend_error err = { "" };
+    struct dt_backend_ctx *ctx;
+
+    if (rig.b->open (&options, &ctx, &err) < 0)
+        gpu_die ("identity", err.text);
+    other = rig.b->identity (ctx);
+    verdict (!strcmp (id->build, other->build) && !strcmp (id->libraries, other->libraries)
+             && !strcmp (id->driver, other->driver) && !strcmp (id->device, other->device)
+             && id->units == other->units, "identity: %s, %s, driver %s", other->device,
+             other->libraries, other->driver);
+    rig.b->close (ctx);
+}
+
 int main (int argc, char **argv)
 {
     const struct dt_backend_identity *id;
@@ -583,9 +601,10 @@ int main (int argc, char **argv)
         check_alone ();
     else if (strcmp (argv[2], "workspace") == 0)
         check_workspace ();
-    else if (strcmp (argv[2], "errors") == 0)
+    else if (strcmp (argv[2], "errors") == 0) {
+        check_identity ();
         check_errors ();
-    else if (strcmp (argv[2], "lost") == 0)
+    } else if (strcmp (argv[2], "lost") == 0)
         check_lost ();
     else if (strcmp (argv[2], "noise") == 0) {
         check_noise (2560, 8192, 8, 1);

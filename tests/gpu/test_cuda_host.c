@@ -593,6 +593,7 @@ START_TEST (catalogue_of_another_version)
     snprintf (path, sizeof path, "%s/tests/gpu/.libs/libcublasLt.so.13", top ? top : ".");
     setenv ("DT_CUBLASLT_VERSION", versions[_i].version, 1);
     ck_assert_msg ((library = dlopen (path, RTLD_NOW | RTLD_LOCAL)) != NULL, "%s", dlerror ());
+    cuda_gemm.library (&one);
     ck_assert_int_eq (cuda_gemm.open (&one, 0, &err), 0);
     snprintf (names, sizeof names, "cublasLt %c%c.%c.0", versions[_i].version[0],
               versions[_i].version[1], versions[_i].version[3]);
@@ -715,6 +716,9 @@ START_TEST (plugin_without_a_device)
     ck_assert_int_eq (b->open (&options, &opened, &err), -ENODEV);
     ck_assert_msg (strstr (err.text, "no device") != NULL, "%s", err.text);
     ck_assert_int_eq (b->device_name (1000000, path, sizeof path, &err), -ENODEV);
+    options.identify = 1;
+    ck_assert_int_eq (b->open (&options, &opened, &err), -ENODEV);
+    options.identify = 0;
     options.device = 0;
     if ((r = b->open (&options, &opened, &err)) == 0) {
         b->close (opened);

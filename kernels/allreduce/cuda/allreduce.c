@@ -235,6 +235,7 @@ static int rows (struct dt_backend_ctx *ctx, size_t slot, const struct dt_backen
 }
 
 const struct cuda_family cuda_allreduce = {
-    .family = &family, .open = open_state, .close = close_state, .join = join, .plan = plan,
-    .fill = fill, .launch = launch, .wait = wait, .rows = rows, .peers = 1,
+    .family = &family, .library = ar_group_library, .open = open_state, .close = close_state,
+    .join = join, .plan = plan, .fill = fill, .launch = launch, .wait = wait, .rows = rows,
+    .peers = 1,
 };

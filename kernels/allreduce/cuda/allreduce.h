@@ -118,6 +118,7 @@ int ar_shape_init (struct ar_shape *ret, const struct ar_group *g,
                    const struct dt_backend_call *call, struct dt_backend_error *err);
 
 /* group.c */
+void ar_group_library (struct dt_backend_ctx *ctx); /* see cuda_family.library */
 int ar_group_open (struct dt_backend_ctx *ctx, struct ar_group **ret, struct dt_backend_error *err);
 struct ar_group *ar_group_free (struct ar_group *g); /* NULL ok; returns NULL */
 int ar_group_join (struct dt_backend_ctx *ctx, struct ar_group *g, const struct dt_backend_join *join,

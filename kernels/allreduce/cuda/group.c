@@ -22,12 +22,26 @@ static uint64_t timeout_ns (void)
     return (text && *text && !*end && ms > 0 && ms <= 3600000 ? ms : AR_TIMEOUT_MS) * 1000000ull;
 }
 
+void ar_group_library (struct dt_backend_ctx *ctx)
+{
+    size_t n = strlen (ctx->libraries);
+    struct dt_backend_error ignored;
+    struct ar_nccl *nccl;
+    int v;
+
+    if (ar_nccl_new (&nccl, &ignored) < 0)
+        return;
+    v = ar_nccl_version (nccl);
+    snprintf (ctx->libraries + n, sizeof ctx->libraries - n, "%sNCCL %d.%d.%d", n ? ", " : "",
+              v / 10000, v % 10000 / 100, v % 100);
+    ar_nccl_free (nccl);
+}
+
 int ar_group_open (struct dt_backend_ctx *ctx, struct ar_group **ret, struct dt_backend_error *err)
 {
     struct ar_group *g = calloc (1, sizeof *g);
-    size_t n = strlen (ctx->libraries);
     void *host = NULL, *device = NULL;
-    int r, v;
+    int r;
 
     if (!g)
         return cuda_fail (err, -ENOMEM, "allreduce: out of memory");
@@ -46,11 +60,7 @@ int ar_group_open (struct dt_backend_ctx *ctx, struct ar_group **ret, struct dt_
     g->lost = host;
     *g->lost = 0;
     g->lost_device = device;
-    if (ar_nccl_new (&g->nccl, &g->why_nccl) == 0) {
-        v = ar_nccl_version (g->nccl);
-        snprintf (ctx->libraries + n, sizeof ctx->libraries - n, "%sNCCL %d.%d.%d", n ? ", " : "",
-                  v / 10000, v % 10000 / 100, v % 100);
-    }
+    ar_nccl_new (&g->nccl, &g->why_nccl);
     *ret = g;
     return 0;
 }

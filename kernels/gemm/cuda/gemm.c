@@ -155,19 +155,23 @@ void gemm_terms_init (struct gemm_terms *ret, const struct gemm_shape *s, uint32
     };
 }
 
+static void library (struct dt_backend_ctx *ctx)
+{
+    size_t v = gemm_lt_found (), n = strlen (ctx->libraries);
+
+    if (v)
+        snprintf (ctx->libraries + n, sizeof ctx->libraries - n, "%scublasLt %zu.%zu.%zu",
+                  n ? ", " : "", v / 10000, v % 10000 / 100, v % 100);
+}
+
 static int open_state (struct dt_backend_ctx *ctx, size_t slot, struct dt_backend_error *err)
 {
     struct state *st = calloc (1, sizeof *st);
-    size_t v, n = strlen (ctx->libraries);
 
     if (!st)
         return cuda_fail (err, -ENOMEM, "gemm: out of memory");
     ctx->state[slot] = st;
-    if ((st->failed = gemm_lt_new (&st->lt, &st->why)) < 0)
-        return 0; /* our own kernel needs no library */
-    v = gemm_lt_version (st->lt);
-    snprintf (ctx->libraries + n, sizeof ctx->libraries - n, "%scublasLt %zu.%zu.%zu",
-              n ? ", " : "", v / 10000, v % 10000 / 100, v % 100);
+    st->failed = gemm_lt_new (&st->lt, &st->why); /* our own kernel needs no library */
     return 0;
 }
 
@@ -326,6 +330,6 @@ static int rows (struct dt_backend_ctx *ctx, size_t slot, const struct dt_backen
 }
 
 const struct cuda_family cuda_gemm = {
-    .family = &family, .open = open_state, .close = close_state, .plan = plan, .fill = fill,
-    .launch = launch, .rows = rows, .cold = 1,
+    .family = &family, .library = library, .open = open_state, .close = close_state,
+    .plan = plan, .fill = fill, .launch = launch, .rows = rows, .cold = 1,
 };

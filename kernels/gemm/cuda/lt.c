@@ -121,6 +121,15 @@ size_t gemm_lt_version (const struct gemm_lt *lt)
     return lt->version ();
 }
 
+size_t gemm_lt_found (void)
+{
+    struct dt_backend_error ignored;
+    struct gemm_lt lt;
+
+    return cuda_library_load ("libcublasLt.so.13", symbols, ARRAY_SIZE (symbols), &lt, &ignored) < 0
+               ? 0 : lt.version ();
+}
+
 static cudaDataType_t output_type (const struct gemm_shape *s)
 {
     return s->output_bf16 ? CUDA_R_16BF : CUDA_R_32F;

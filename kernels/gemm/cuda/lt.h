@@ -28,6 +28,7 @@ struct gemm_lt; /* owned: the library and a handle */
 int gemm_lt_new (struct gemm_lt **ret, struct dt_backend_error *err);
 struct gemm_lt *gemm_lt_free (struct gemm_lt *lt); /* NULL ok; returns NULL */
 size_t gemm_lt_version (const struct gemm_lt *lt); /* 130100 */
+size_t gemm_lt_found (void); /* the same, of no handle and no device; 0: not there */
 
 /* A product that is ready to be queued. */
 struct gemm_lt_call {
