@@ -1,6 +1,8 @@
 /* detentctl/hold_view.c - devices that are held, for people and as JSON. */
 #include "detentctl/hold_view.h"
 
+#include <string.h>
+
 #include "base/time.h"
 #include "detentctl/print.h"
 
@@ -11,6 +13,8 @@ void dt_holds_print (Detent__Hold *const *hold, size_t n, const char *what)
     for (size_t i = 0; i < n; i++) {
         dt_print (stdout, "%-13s %s since %s: %s", what, hold[i]->device,
                   dt_time_text (hold[i]->since_ns, time), hold[i]->why);
+        if (hold[i]->tried && strcmp (hold[i]->tried, hold[i]->why) != 0)
+            dt_print (stdout, "; its last trial: %s", hold[i]->tried);
         putchar ('\n');
     }
 }
@@ -25,6 +29,7 @@ json_t *dt_holds_json (Detent__Hold *const *hold, size_t n)
         dt_json_set (o, "device", dt_json_text (hold[i]->device));
         dt_json_set (o, "next_s", hold[i]->has_next_s ? dt_json_real (hold[i]->next_s)
                                                       : json_null ());
+        dt_json_set (o, "tried", hold[i]->tried ? dt_json_text (hold[i]->tried) : json_null ());
         dt_json_set (o, "since", dt_json_time (hold[i]->since_ns));
         dt_json_set (o, "why", dt_json_text (hold[i]->why));
         dt_json_append (a, o);

@@ -10,12 +10,13 @@
 #include "base/mem.h"
 #include "base/time.h"
 #include "detentd/daemon.h"
+#include "detentd/lease.h"
 #include "detentd/worker.h"
 
 struct hold {
     struct hold *next;
     char device[DT_HOLD_DEVICE];
-    char why[sizeof ((struct dt_err *)NULL)->text];
+    char why[sizeof ((struct dt_err *)NULL)->text], tried[sizeof ((struct dt_err *)NULL)->text];
     int64_t since_ns;
     uint64_t next_ns, wait_ns;
     int is; /* 0: it was */
@@ -74,6 +75,7 @@ static struct hold *hold (struct dt_holds *h, const struct dt_hold_row *row)
         one->wait_ns = DT_HOLD_FIRST_NS;
     }
     if (!one->is) {
+        one->tried[0] = 0;
         one->since_ns = row->since_ns;
         one->next_ns = dt_time_mono_ns () + one->wait_ns;
     }
@@ -137,7 +139,8 @@ int dt_holds_walk (struct dt_holds *h, int (*fn) (void *ctx, const struct dt_hol
 
     pthread_mutex_lock (&h->lock);
     for (const struct hold *one = h->head; r == 0 && one; one = one->next) {
-        struct dt_hold v = { one->device, one->why, one->since_ns, one->trying ? 0 : one->next_ns };
+        struct dt_hold v = { one->device, one->why, one->tried, one->since_ns,
+                             one->trying ? 0 : one->next_ns };
 
         r = one->is ? fn (ctx, &v) : 0;
     }
@@ -205,13 +208,31 @@ struct trying {
     struct dt_err err;
 };
 
+/* In a worker of its own, which holds the lease. */
+static int probe (const struct dt_options *o, Detent__WorkerProbe *m, struct dt_err *reterr)
+{
+    Detent__WorkerRequest rq = DETENT__WORKER_REQUEST__INIT;
+    struct dt_lease lease = { .n = 0 };
+    Detent__WorkerReply *reply;
+    struct dt_worker *w = NULL;
+    int r;
+
+    if ((r = dt_lease_take (&lease, o, m->backend, m->device, 1, reterr)) < 0)
+        return r;
+    rq.body_case = DETENT__WORKER_REQUEST__BODY_PROBE;
+    rq.probe = m;
+    if ((r = dt_worker_new (o->profiler, lease.fd, lease.n, &w, reterr)) == 0
+        && (r = dt_worker_call (w, &rq, "a trial of the device", &reply, reterr)) == 0)
+        detent__worker_reply__free_unpacked (reply, NULL);
+    dt_worker_free (w);
+    dt_lease_drop (&lease);
+    return r;
+}
+
 static int ask_device (struct trying *t, struct dt_err *reterr)
 {
     const struct dt_options *o = t->d->options;
-    Detent__WorkerRequest rq = DETENT__WORKER_REQUEST__INIT;
     Detent__WorkerProbe m = DETENT__WORKER_PROBE__INIT;
-    Detent__WorkerReply *reply;
-    struct dt_worker *w = NULL;
     char *colon = strrchr (t->device, ':');
     int r;
 
@@ -221,12 +242,7 @@ static int ask_device (struct trying *t, struct dt_err *reterr)
     if (!(m.backend = dt_strf ("%s/detent-backend-%.*s.so", o->backend_dir,
                                (int)(colon - t->device), t->device)))
         return dt_err_nomem (reterr);
-    rq.body_case = DETENT__WORKER_REQUEST__BODY_PROBE;
-    rq.probe = &m;
-    if ((r = dt_worker_new (o->profiler, NULL, 0, &w, reterr)) == 0
-        && (r = dt_worker_call (w, &rq, "a trial of the device", &reply, reterr)) == 0)
-        detent__worker_reply__free_unpacked (reply, NULL);
-    dt_worker_free (w);
+    r = probe (o, &m, reterr);
     dt_free (m.backend);
     return r;
 }
@@ -258,6 +274,7 @@ static void tried (struct dt_work *w, struct dt_daemon *d)
     pthread_mutex_lock (&d->holds->lock);
     if ((one = *find (d->holds, t->device))) {
         one->trying = 0;
+        snprintf (one->tried, sizeof one->tried, "%s", t->r < 0 ? t->err.text : "");
         one->wait_ns = 2 * one->wait_ns < DT_HOLD_MOST_NS ? 2 * one->wait_ns : DT_HOLD_MOST_NS;
         one->next_ns = dt_time_mono_ns () + one->wait_ns;
     }

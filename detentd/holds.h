@@ -3,7 +3,8 @@
  *
  * A device is named by its backend and ordinal, "cuda:0".  Jobs for one that is held
  * wait.  It is tried again by a worker that lives for that alone, on the tuner's thread,
- * so that no measurement is disturbed: after a second, then twice as long each time, also
+ * so that no measurement is disturbed, with the device's lease (lease.h) and only if no
+ * other process works on it: after a second, then twice as long each time, also
  * when a device answers a trial and is lost again before a job is done on it. */
 #ifndef DT_DETENTD_HOLDS_H
 #define DT_DETENTD_HOLDS_H
@@ -28,9 +29,10 @@ int dt_holds_any (struct dt_holds *h);
 int dt_holds_check (struct dt_holds *h, const char *backend, uint32_t devices,
                     struct dt_err *reterr);
 /* What is known of each; strings are borrowed for the call, which must not come back here.
- * next_ns: of CLOCK_MONOTONIC, 0 while it is tried. */
+ * next_ns: of CLOCK_MONOTONIC, 0 while it is tried; tried: what the last trial said, "" if
+ * there was none. */
 struct dt_hold {
-    const char *device, *why;
+    const char *device, *why, *tried;
     int64_t since_ns;
     uint64_t next_ns;
 };

@@ -102,7 +102,7 @@ static int lock_all (struct dt_lease *l, const char *dir, const Detent__WorkerRe
 }
 
 int dt_lease_take (struct dt_lease *l, const struct dt_options *o, const char *plugin,
-                   uint32_t devices, struct dt_err *reterr)
+                   uint32_t first, uint32_t devices, struct dt_err *reterr)
 {
     Detent__WorkerRequest rq = DETENT__WORKER_REQUEST__INIT;
     Detent__WorkerDevices m = DETENT__WORKER_DEVICES__INIT;
@@ -111,6 +111,8 @@ int dt_lease_take (struct dt_lease *l, const struct dt_options *o, const char *p
     int r;
 
     m.backend = (char *)plugin;
+    m.has_first = 1;
+    m.first = first;
     m.count = devices;
     rq.body_case = DETENT__WORKER_REQUEST__BODY_DEVICES;
     rq.devices = &m;

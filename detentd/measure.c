@@ -110,7 +110,7 @@ static int take_devices (struct dt_measure *m, const char *backend, struct dt_er
     j->devices = m->ranks > 1 ? m->ranks : 1;
     r = dt_holds_check (j->d->holds, backend, j->devices, reterr);
     if (r == 0)
-        r = note_bad (m, dt_lease_take (&m->lease, j->d->options, m->plugin, j->devices, reterr),
+        r = note_bad (m, dt_lease_take (&m->lease, j->d->options, m->plugin, 0, j->devices, reterr),
                        reterr);
     j->waits = r == -EAGAIN;
     return r;

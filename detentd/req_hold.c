@@ -27,10 +27,12 @@ static int add (void *ctx, const struct dt_hold *one)
     detent__hold__init (m);
     m->device = dt_arena_strf (arena, "%s", one->device);
     m->why = dt_arena_strf (arena, "%s", one->why);
+    m->tried = *one->tried ? dt_arena_strf (arena, "%s", one->tried) : NULL;
     m->since_ns = one->since_ns;
     m->has_next_s = one->next_ns != 0;
     m->next_s = one->next_ns > l->now_ns ? (double)(one->next_ns - l->now_ns) / 1e9 : 0;
-    return m->device && m->why ? dt_ask_push (l->a, &l->items, &l->n, m) : -ENOMEM;
+    return m->device && m->why && (m->tried || !*one->tried)
+               ? dt_ask_push (l->a, &l->items, &l->n, m) : -ENOMEM;
 }
 
 int dt_hold_list (struct dt_ask *a, const char *device, Detent__Hold ***ret, size_t *ret_n,

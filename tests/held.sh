@@ -66,6 +66,30 @@ json 'assert o["status"]["held"][0]["device"] == "host:0"'
 code 0 cancel 10
 until_jobs 'j[10]=="cancelled" and j[9]=="held"'
 
+# --- who computes is asked without a context, so what is lost or measured on is no matter
+code 0 coverage host-small --json
+json 'assert o["unknown"] is None, o["unknown"]'
+
+# --- its trial disturbs nobody: not who holds the lease, nor another process that works on it
+last_trial () # TEXT
+{
+    code 0 status --json
+    "$PYTHON3" -c 'import json,sys; h, = json.load(open(sys.argv[1]))["status"]["held"]
+sys.exit(sys.argv[2] not in str(h["tried"]))' "$tmp/out" "$1"
+}
+exec 8< "$tmp/run/detent-host.lock"
+flock 8
+well
+soon last_trial 'device host: another detentd measures on it'
+code 0 coverage host-small --json
+json 'assert o["unknown"] is None, o["unknown"]'
+fault busy process 7 computes on device 0
+exec 8<&-
+soon last_trial 'process 7 computes'
+code 0 status
+has '^held  *host:0 since .*cudaErrorECCUncorrectable; its last trial: .*process 7 computes'
+until_jobs 'all(j[i]=="held" for i in range(4, 10))'
+
 # --- the device answers: all go on by themselves, in their order
 well
 until_jobs 'all(j[i]=="done" for i in range(4, 10))'
