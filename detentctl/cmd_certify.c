@@ -15,6 +15,7 @@ static const struct dt_ctl_option options[] = {
     { "rivals", 0, "N", "contexts that run beside, to contend (default: 1)" },
     { "seed", 0, "N", "of batches and free values (default: 1)" },
     { "anew", 0, NULL, "certify also what has certificates that hold" },
+    { "device", 0, "N", "on this device of the backend (default: 0)" },
     { "shared", 0, NULL, "also beside other processes on the device" },
     { "detach", 0, NULL, "print the job's number and do not wait for its end" },
     { "list", 0, NULL, "list certificates, of the deployment or of all" },
@@ -76,12 +77,14 @@ static int number (const struct dt_ctl *c, const char *name, uint32_t *ret,
 
 static int fill (const struct dt_ctl *c, Detent__CertifyRequest *body, struct dt_err *reterr)
 {
-    int r;
+    int r, has_device;
 
     if ((r = number (c, "repeats", &body->repeats, &body->has_repeats, reterr)) < 0
         || (r = number (c, "rivals", &body->rivals, &body->has_rivals, reterr)) < 0
+        || (r = dt_ctl_device (c, &body->device, &has_device, reterr)) < 0
         || (r = dt_ctl_u64 (c, "seed", INT64_MAX, &body->seed, reterr)) < 0)
         return r;
+    body->has_device = has_device;
     body->has_seed = dt_ctl_flag (c, "seed");
     body->has_anew = body->anew = dt_ctl_flag (c, "anew");
     body->has_shared = body->shared = dt_ctl_flag (c, "shared");
@@ -118,7 +121,7 @@ static int certify (const struct dt_ctl *c, struct dt_err *reterr)
 static int check_modes (const struct dt_ctl *c, struct dt_err *reterr)
 {
     static const char *const of_rounds[] = { "family", "site", "assignment", "repeats", "rivals",
-                                             "seed", "anew", "shared", "detach", NULL };
+                                             "seed", "anew", "device", "shared", "detach", NULL };
     int modes = dt_ctl_flag (c, "list") + dt_ctl_flag (c, "show") + dt_ctl_flag (c, "revoke");
 
     if (modes > 1)

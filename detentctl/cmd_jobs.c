@@ -22,11 +22,12 @@ static void print_table (const Detent__JobListReply *l)
 {
     static const struct dt_column columns[] = {
         { "JOB", DT_RIGHT },      { "KIND", DT_LEFT }, { "STATE", DT_LEFT }, { "DONE", DT_RIGHT },
+        { "DEVICE", DT_LEFT },
         { "DEPLOYMENT", DT_LEFT }, { "WORKLOAD", DT_LEFT }, { "STARTED", DT_LEFT },
         { "WHAT", DT_CUT },       { 0 },
     };
     struct dt_sheet *s = dt_sheet_new (columns);
-    char time[DT_TIME_TEXT];
+    char time[DT_TIME_TEXT], devices[DT_JOB_DEVICES];
 
     for (size_t i = 0; i < l->n_job; i++) {
         const Detent__JobReply *j = l->job[i];
@@ -36,6 +37,7 @@ static void print_table (const Detent__JobListReply *l)
         dt_sheet_cell (s, "%s", j->kind);
         state (s, j->state);
         dt_sheet_cell (s, "%.0f%%", j->fraction * 100);
+        dt_sheet_cell (s, "%s", dt_job_devices (j, devices));
         dt_sheet_cell (s, "%s", j->deployment);
         dt_sheet_cell (s, "%s", j->workload);
         dt_sheet_cell (s, "%s", dt_time_text (j->started_ns, time));

@@ -16,6 +16,9 @@ int dt_job_follow (const struct dt_ctl *c, Detent__Request *rq, struct dt_err *r
 
 /* One job, whatever its state. */
 void dt_job_print (const struct dt_ctl *c, const Detent__JobReply *j);
+/* Ordinals of its devices: "1", "0-3"; "-": an older detentd did not say. */
+#define DT_JOB_DEVICES 24
+const char *dt_job_devices (const Detent__JobReply *j, char text[DT_JOB_DEVICES]);
 json_t *dt_job_json (const Detent__JobReply *j);
 
 #endif

@@ -120,9 +120,27 @@ static void print_refusals (const Detent__JobReply *j)
     dt_buf_done (&b);
 }
 
-/* What the device was like. */
+const char *dt_job_devices (const Detent__JobReply *j, char text[DT_JOB_DEVICES])
+{
+    if (!j->has_device)
+        snprintf (text, DT_JOB_DEVICES, "-");
+    else if (j->has_devices && j->devices > 1)
+        snprintf (text, DT_JOB_DEVICES, "%" PRIu32 "-%" PRIu32, j->device,
+                  j->device + j->devices - 1);
+    else
+        snprintf (text, DT_JOB_DEVICES, "%" PRIu32, j->device);
+    return text;
+}
+
+/* Where it ran, and what the device was like. */
 static void print_conditions (const Detent__JobReply *j)
 {
+    char devices[DT_JOB_DEVICES];
+
+    if (j->has_device)
+        note ("on device %s%s%s%s%s", j->backend ? j->backend : "", j->backend ? ":" : "",
+              dt_job_devices (j, devices), j->device_model ? ", " : "",
+              j->device_model ? j->device_model : "");
     if (j->has_clock_mhz)
         note ("clock %" PRIu32 " MHz (least %" PRIu32 "), memory %" PRIu32 " MHz (least %" PRIu32
               "), event reasons 0x%" PRIx64, j->clock_mhz, j->clock_mhz_least, j->memory_mhz,
@@ -249,6 +267,11 @@ json_t *dt_job_json (const Detent__JobReply *j)
                  j->has_memory_mhz_least ? dt_json_u64 (j->memory_mhz_least) : json_null ());
     dt_json_set (o, "clock", j->clock ? dt_json_text (j->clock) : json_null ());
     dt_json_set (o, "code", j->has_code ? json_integer (j->code) : json_null ());
+    dt_json_set (o, "backend", j->backend ? dt_json_text (j->backend) : json_null ());
+    dt_json_set (o, "device", j->has_device ? dt_json_u64 (j->device) : json_null ());
+    dt_json_set (o, "device_model",
+                 j->device_model ? dt_json_text (j->device_model) : json_null ());
+    dt_json_set (o, "devices", j->has_devices ? dt_json_u64 (j->devices) : json_null ());
     dt_json_set (o, "deployment", dt_json_text (j->deployment));
     dt_json_set (o, "ended", j->has_ended_ns ? dt_json_time (j->ended_ns) : json_null ());
     dt_json_set (o, "fraction", dt_json_real (j->fraction));

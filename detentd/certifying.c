@@ -330,7 +330,7 @@ static int certify (struct certifying *t, struct dt_store *s, struct dt_err *ret
         if (!t->subject[t->at].known && (r = run_round (t, &t->subject[t->at], reterr)) < 0)
             return r;
     if ((r = dt_measure_look (&t->measure, reterr)) == 0)
-        dt_holds_forget (t->job->d->holds, t->job->backend, t->job->devices);
+        dt_holds_forget (t->job->d->holds, t->job->backend, t->job->device, t->job->devices);
     return r;
 }
 
@@ -343,6 +343,7 @@ static int pack (struct certifying *t, enum dt_job_state state, int code, const 
 
     dt_job_describe_end (t->job, state, code, text, r, t->what);
     dt_conditions_describe (&t->measure.conditions, r);
+    r->device_model = t->measure.who ? t->measure.who->device : NULL;
     if (!(r->certified = dt_arena_array (arena (t), t->n_subjects, sizeof *r->certified)))
         return dt_err_nomem (reterr);
     for (size_t i = 0; i < t->n_subjects; i++)

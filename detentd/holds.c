@@ -115,7 +115,7 @@ static void name (char device[DT_HOLD_DEVICE], const char *backend, uint32_t ord
     snprintf (device, DT_HOLD_DEVICE, "%.64s:%u", backend, ordinal);
 }
 
-int dt_holds_check (struct dt_holds *h, const char *backend, uint32_t devices,
+int dt_holds_check (struct dt_holds *h, const char *backend, uint32_t first, uint32_t devices,
                     struct dt_err *reterr)
 {
     char device[DT_HOLD_DEVICE];
@@ -125,7 +125,7 @@ int dt_holds_check (struct dt_holds *h, const char *backend, uint32_t devices,
     for (uint32_t i = 0; h->head && r == 0 && i < devices; i++) {
         const struct hold *one;
 
-        name (device, backend, i);
+        name (device, backend, first + i);
         if ((one = *find (h, device)) && one->is)
             r = dt_err_set (reterr, -EAGAIN, "device %s: %s", device, one->why);
     }
@@ -158,7 +158,7 @@ void dt_holds_release (struct dt_holds *h, const char *device)
     pthread_mutex_unlock (&h->lock);
 }
 
-void dt_holds_forget (struct dt_holds *h, const char *backend, uint32_t devices)
+void dt_holds_forget (struct dt_holds *h, const char *backend, uint32_t first, uint32_t devices)
 {
     char device[DT_HOLD_DEVICE];
 
@@ -166,7 +166,7 @@ void dt_holds_forget (struct dt_holds *h, const char *backend, uint32_t devices)
     for (uint32_t i = 0; h->head && i < devices; i++) {
         struct hold **at, *one;
 
-        name (device, backend, i);
+        name (device, backend, first + i);
         at = find (h, device);
         if ((one = *at) && !one->is) {
             *at = one->next;
@@ -181,14 +181,15 @@ static int put (struct dt_store *s, void *ctx, struct dt_err *reterr)
     return dt_store_hold_put (s, ctx, reterr);
 }
 
-void dt_holds_put (struct dt_daemon *d, const char *backend, uint32_t devices, const char *why)
+void dt_holds_put (struct dt_daemon *d, const char *backend, uint32_t first, uint32_t devices,
+                   const char *why)
 {
     char device[DT_HOLD_DEVICE];
     struct dt_hold_row row = { device, why, dt_time_wall_ns () };
     struct dt_err err;
 
     for (uint32_t i = 0; i < devices; i++) {
-        name (device, backend, i);
+        name (device, backend, first + i);
         pthread_mutex_lock (&d->holds->lock);
         hold (d->holds, &row);
         pthread_mutex_unlock (&d->holds->lock);

@@ -25,8 +25,9 @@ int dt_holds_load (struct dt_holds *h, struct dt_store *s, struct dt_err *reterr
 
 /* Any thread. */
 int dt_holds_any (struct dt_holds *h);
-/* 0, or -EAGAIN: one of the backend's first devices is held; the text says which and why. */
-int dt_holds_check (struct dt_holds *h, const char *backend, uint32_t devices,
+/* In what follows, `devices` of the backend's, from the ordinal `first` on. */
+/* 0, or -EAGAIN: one is held; the text says which and why. */
+int dt_holds_check (struct dt_holds *h, const char *backend, uint32_t first, uint32_t devices,
                     struct dt_err *reterr);
 /* What is known of each; strings are borrowed for the call, which must not come back here.
  * next_ns: of CLOCK_MONOTONIC, 0 while it is tried; tried: what the last trial said, "" if
@@ -39,12 +40,13 @@ struct dt_hold {
 int dt_holds_walk (struct dt_holds *h, int (*fn) (void *ctx, const struct dt_hold *one), void *ctx);
 /* Held no more, in the table alone; how often it was tried is kept. */
 void dt_holds_release (struct dt_holds *h, const char *device);
-/* A job is done on the backend's first devices: they are as good as any. */
-void dt_holds_forget (struct dt_holds *h, const char *backend, uint32_t devices);
+/* A job is done on them: they are as good as any. */
+void dt_holds_forget (struct dt_holds *h, const char *backend, uint32_t first, uint32_t devices);
 
-/* On the tuner's thread: hold the backend's first devices, in the store too.  A store that
- * does not take it costs only that a restart does not know. */
-void dt_holds_put (struct dt_daemon *d, const char *backend, uint32_t devices, const char *why);
+/* On the tuner's thread: hold them, in the store too.  A store that does not take it costs
+ * only that a restart does not know. */
+void dt_holds_put (struct dt_daemon *d, const char *backend, uint32_t first, uint32_t devices,
+                   const char *why);
 
 /* On the loop: try those that are due. */
 void dt_holds_tick (struct dt_daemon *d);

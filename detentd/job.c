@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "base/time.h"
 #include "detentd/daemon.h"
+#include "proto/wire.h"
 
 static const struct {
     const char *name;
@@ -90,6 +91,8 @@ void dt_job_describe (struct dt_job *j, Detent__JobReply *ret, char what[DT_JOB_
     ret->deployment = j->deployment;
     ret->workload = j->workload;
     ret->started_ns = j->started_ns;
+    ret->has_device = 1;
+    ret->device = j->device;
     pthread_mutex_lock (&j->lock);
     ret->state = (char *)states[j->state].name;
     ret->fraction = j->fraction;
@@ -117,8 +120,19 @@ void dt_job_describe_end (struct dt_job *j, enum dt_job_state state, int code, c
     ret->ended_ns = dt_time_wall_ns ();
     ret->has_code = code != 0;
     ret->code = -code;
+    ret->backend = j->backend;
+    ret->has_devices = j->backend != NULL;
+    ret->devices = j->devices;
     if (state == DT_JOB_DONE)
         ret->fraction = 1;
+}
+
+int dt_job_set_device (struct dt_job *j, int has, uint32_t device, struct dt_err *reterr)
+{
+    if (has && device > DT_WIRE_MAX_DEVICE)
+        return dt_err_set (reterr, -DT_EINPUT, "device %u: at most %d", device, DT_WIRE_MAX_DEVICE);
+    j->device = has ? device : 0;
+    return 0;
 }
 
 int dt_job_keep_request (struct dt_job *j, const Detent__Request *rq, struct dt_err *reterr)

@@ -46,6 +46,7 @@ struct dt_job {
     uint64_t max_calls;
     int exhaustive, no_tables, anew; /* anew: what is in the store is not taken */
     int shared;                      /* other processes may work on the device */
+    uint32_t device;                 /* ordinal of the first that it runs on */
     uint8_t *request;                /* the packed Request, for a restart */
     size_t n_request;
     struct dt_job_force {
@@ -60,8 +61,8 @@ struct dt_job {
     uint64_t retry_ns;    /* not before, of CLOCK_MONOTONIC */
     unsigned retries;
     /* The tuner's thread's while the work is there, else the loop's. */
-    char *backend;        /* what it needs: that backend's first devices; NULL: not known */
-    uint32_t devices;
+    char *backend;        /* what it needs: `devices` of that backend's, from `device` on; */
+    uint32_t devices;     /* NULL: not known */
     int waits;            /* it ended its turn to be held */
     /* Shared. */
     _Atomic int cancel; /* 0, or who cancelled it */
@@ -81,6 +82,8 @@ struct dt_job {
 struct dt_job *dt_job_new (const char *kind, const char *deployment, const char *workload,
                            struct dt_err *reterr);
 struct dt_job *dt_job_free (struct dt_job *j); /* NULL ok; returns NULL */
+/* The one that was asked for, if any was.  -DT_EINPUT */
+int dt_job_set_device (struct dt_job *j, int has, uint32_t device, struct dt_err *reterr);
 /* Pack what asked for it.  -ENOMEM */
 int dt_job_keep_request (struct dt_job *j, const Detent__Request *rq, struct dt_err *reterr);
 /* Fill in what is known now; strings are borrowed from the job and `what`. */

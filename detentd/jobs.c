@@ -68,7 +68,7 @@ static struct dt_job *find_ready (struct dt_daemon *d, uint64_t now)
 
     for (struct dt_job *j = d->jobs.head; j; j = j->next)
         if (j->parked && now >= j->retry_ns && (!oldest || j->id < oldest->id)
-            && (!j->backend || dt_holds_check (d->holds, j->backend, j->devices, NULL) == 0))
+            && (!j->backend || dt_holds_check (d->holds, j->backend, j->device, j->devices, NULL) == 0))
             oldest = j;
     return oldest;
 }

@@ -33,7 +33,7 @@ static int note_bad (struct dt_measure *m, int r, const struct dt_err *why)
     if (r == -EBUSY || r == -DT_EUNTRUSTED || r == -DT_ELOST)
         m->n_pending = 0;
     if (r == -DT_ELOST)
-        dt_holds_put (m->job->d, m->job->backend, m->job->devices, why->text);
+        dt_holds_put (m->job->d, m->job->backend, m->job->device, m->job->devices, why->text);
     return r;
 }
 
@@ -77,6 +77,8 @@ static int start_worker (struct dt_measure *m, Detent__WorkerReply **ret, struct
     open.units = m->units;
     open.has_ranks = m->ranks > 1;
     open.ranks = m->ranks;
+    open.has_device = 1;
+    open.device = m->job->device;
     open.has_untimed = m->untimed;
     open.untimed = m->untimed;
     open.has_shared = 1;
@@ -108,10 +110,10 @@ static int take_devices (struct dt_measure *m, const char *backend, struct dt_er
             return dt_err_nomem (reterr);
     }
     j->devices = m->ranks > 1 ? m->ranks : 1;
-    r = dt_holds_check (j->d->holds, backend, j->devices, reterr);
+    r = dt_holds_check (j->d->holds, backend, j->device, j->devices, reterr);
     if (r == 0)
-        r = note_bad (m, dt_lease_take (&m->lease, j->d->options, m->plugin, 0, j->devices, reterr),
-                       reterr);
+        r = note_bad (m, dt_lease_take (&m->lease, j->d->options, m->plugin, j->device, j->devices,
+                                        reterr), reterr);
     j->waits = r == -EAGAIN;
     return r;
 }

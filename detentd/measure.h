@@ -40,7 +40,7 @@ struct dt_measure {
     uint64_t flushed_ns;
 };
 
-/* Take the lease of the backend's devices, one for each rank, and begin the job; start a
+/* Take the lease of the job's devices, one for each rank, and begin the job; start a
  * worker, open the backend in it, and note who it is in the store.  A device that the
  * worker says is lost is held from then on (holds.h).
  *   -EAGAIN  a device is held, or leased to another detentd: job->waits is set */

@@ -21,6 +21,8 @@ static void started (struct dt_ask *a)
 
 static int fill (struct dt_job *j, const Detent__CertifyRequest *rq, struct dt_err *reterr)
 {
+    int r;
+
     j->repeats = rq->has_repeats ? rq->repeats : REPEATS;
     j->rivals = rq->has_rivals ? rq->rivals : RIVALS;
     j->seed = rq->has_seed ? rq->seed : SEED;
@@ -35,6 +37,8 @@ static int fill (struct dt_job *j, const Detent__CertifyRequest *rq, struct dt_e
     if ((rq->family && !(j->family = dt_strdup (rq->family)))
         || (rq->site && !(j->site = dt_strdup (rq->site))))
         return dt_err_nomem (reterr);
+    if ((r = dt_job_set_device (j, rq->has_device, rq->device, reterr)) < 0)
+        return r;
     return dt_forced_take (j, rq->assignment, rq->n_assignment, reterr);
 }
 

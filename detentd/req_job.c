@@ -41,7 +41,8 @@ int dt_job_insert (struct dt_ask *a, struct dt_store *s, struct dt_err *reterr)
     struct dt_job *j = a->job;
     struct dt_job_row row = { .kind = j->kind, .deployment = j->deployment,
                               .workload = j->workload, .started_ns = j->started_ns,
-                              .request = j->request, .n_request = j->n_request };
+                              .request = j->request, .n_request = j->n_request,
+                              .device = j->device };
 
     return dt_store_job_new (s, &row, &j->id, reterr);
 }
@@ -104,6 +105,8 @@ static int describe (void *ctx, const struct dt_job_row *row)
         job->job = row->id;
         job->started_ns = row->started_ns;
         job->measurements = row->measurements;
+        job->has_device = row->device >= 0;
+        job->device = (uint32_t)row->device;
         job->kind = dt_arena_strf (arena, "%s", row->kind);
         job->state = dt_arena_strf (arena, "%s", row->state);
         job->deployment = dt_arena_strf (arena, "%s", row->deployment);

@@ -66,7 +66,8 @@ static int check_tune (struct dt_daemon *d, const Detent__TuneRequest *rq, struc
     j->anew = rq->has_anew && rq->anew;
     j->no_tables = rq->has_no_tables && rq->no_tables;
     j->shared = rq->has_shared && rq->shared;
-    if ((r = dt_forced_take (j, rq->force, rq->n_force, reterr)) < 0)
+    if ((r = dt_job_set_device (j, rq->has_device, rq->device, reterr)) < 0
+        || (r = dt_forced_take (j, rq->force, rq->n_force, reterr)) < 0)
         return r;
     return find_traces (d, rq, j, reterr);
 }

@@ -51,6 +51,8 @@ static int fail_row (void *ctx, const struct dt_job_row *row)
     job.has_ended_ns = job.has_code = 1;
     job.ended_ns = dt_time_wall_ns ();
     job.measurements = row->measurements;
+    job.has_device = row->device >= 0;
+    job.device = (uint32_t)row->device;
     job.code = DT_EWORKER;
     if (!(packed = dt_calloc (1, detent__job_reply__get_packed_size (&job))))
         return -ENOMEM;

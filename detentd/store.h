@@ -113,8 +113,9 @@ struct dt_job_row {
     uint64_t measurements;
     const void *request;  /* a packed Request; NULL: an older detentd kept none */
     size_t n_request;
+    int64_t device;       /* its first one's ordinal; -1: an older detentd did not say */
 };
-/* kind, deployment, workload, started_ns and request of the row are written. */
+/* kind, deployment, workload, started_ns, request and device of the row are written. */
 int dt_store_job_new (struct dt_store *s, const struct dt_job_row *row, uint64_t *ret,
                       struct dt_err *reterr);
 int dt_store_job_start (struct dt_store *s, uint64_t id, struct dt_err *reterr);

@@ -4,9 +4,9 @@
 int dt_store_job_new (struct dt_store *s, const struct dt_job_row *row, uint64_t *ret,
                       struct dt_err *reterr)
 {
-    sqlite3_stmt *st = dt_store_bind (s, DT_STMT_JOB_NEW, "tttib", row->kind, row->deployment,
+    sqlite3_stmt *st = dt_store_bind (s, DT_STMT_JOB_NEW, "tttibi", row->kind, row->deployment,
                                       row->workload, row->started_ns, row->request,
-                                      row->n_request);
+                                      row->n_request, row->device);
     int r;
 
     if ((r = dt_store_step (s, st, reterr)) < 0)
@@ -74,6 +74,7 @@ int dt_store_jobs (struct dt_store *s, uint64_t id, uint32_t newest,
         row.measurements = (uint64_t)sqlite3_column_int64 (st, 11);
         row.request = sqlite3_column_blob (st, 12);
         row.n_request = (size_t)sqlite3_column_bytes (st, 12);
+        row.device = sqlite3_column_int64 (st, 13);
         if ((r = fn (ctx, &row)) < 0)
             return dt_store_stop (st, r);
     }

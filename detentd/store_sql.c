@@ -54,7 +54,7 @@ static const struct {
     { DT_STMT_SITES, "SELECT family, site, key FROM deployment_site WHERE deployment = ?"
                      " ORDER BY family, site" },
     { DT_STMT_JOB_NEW, "INSERT INTO job (kind, state, deployment, workload, what, started_ns,"
-                       " request) VALUES (?, 'queued', ?, ?, '', ?, ?) RETURNING id" },
+                       " request, device) VALUES (?, 'queued', ?, ?, '', ?, ?, ?) RETURNING id" },
     { DT_STMT_JOB_START, "UPDATE job SET state = 'running', what = ''"
                          " WHERE id = ? AND state IN ('queued', 'held')" },
     { DT_STMT_JOB_HOLD, "UPDATE job SET state = 'held', what = ?"
@@ -67,7 +67,7 @@ static const struct {
     { DT_STMT_JOBS, "SELECT id, kind, state, deployment, workload, what, coalesce (code, 0),"
                     " result, tuple, started_ns, coalesce (ended_ns, 0),"
                     " (SELECT count (*) FROM measurement m WHERE m.job = job.id)"
-                    ", request FROM job WHERE id = ?1 OR (?1 = 0 AND (ended_ns IS NULL"
+                    ", request, coalesce (device, -1) FROM job WHERE id = ?1 OR (?1 = 0 AND (ended_ns IS NULL"
                     " OR id > (SELECT max (id) FROM job) - ?2)) ORDER BY id DESC" },
     { DT_STMT_HOLD_PUT, "INSERT INTO hold (device, why, since_ns) VALUES (?, ?, ?)"
                         " ON CONFLICT (device) DO UPDATE SET why = excluded.why" },

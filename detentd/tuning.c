@@ -141,6 +141,7 @@ static int pack (struct dt_tuning *t, enum dt_job_state state, int code, const c
     if (t->measure.who) {
         r->clock = t->measure.who->clock;
         r->caches = t->measure.who->caches;
+        r->device_model = t->measure.who->device;
         dt_conditions_describe (&t->measure.conditions, r);
     }
     if (state == DT_JOB_DONE) {
@@ -173,7 +174,7 @@ static int succeed (struct dt_tuning *t, struct dt_err *reterr)
 
     if ((r = pack (t, DT_JOB_DONE, 0, "", reterr)) < 0)
         return r;
-    dt_holds_forget (t->job->d->holds, t->job->backend, t->job->devices);
+    dt_holds_forget (t->job->d->holds, t->job->backend, t->job->device, t->job->devices);
     return dt_pool_transact (t->job->d->writer, dt_tuning_put, t, reterr);
 }
 

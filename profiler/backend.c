@@ -9,7 +9,7 @@
 
 int dt_plugin_load (struct dt_plugin *p, const char *path, struct dt_err *reterr)
 {
-    struct dt_plugin n = { NULL, NULL, NULL };
+    struct dt_plugin n = { .handle = NULL };
     dt_backend_get_f get;
     int r;
 
@@ -59,6 +59,7 @@ int dt_plugin_open (struct dt_plugin *p, const char *path,
         dt_plugin_close (&n);
         return r;
     }
+    n.device = options->device;
     *p = n;
     return 0;
 }
@@ -88,7 +89,7 @@ void dt_plugin_close (struct dt_plugin *p)
         p->backend->close (p->ctx);
     if (p->handle)
         dlclose (p->handle);
-    *p = (struct dt_plugin){ NULL, NULL, NULL };
+    *p = (struct dt_plugin){ .handle = NULL };
 }
 
 static const struct dt_backend_family *find_family (const struct dt_backend *b, const char *name)

@@ -11,6 +11,7 @@ struct dt_plugin {
     void *handle;
     const struct dt_backend *backend;
     struct dt_backend_ctx *ctx;
+    uint32_t device; /* that it is open on */
 };
 
 /* Load the plugin at an absolute path: its families can be read, and there is no

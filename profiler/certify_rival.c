@@ -9,7 +9,8 @@
 int dt_certify_open_rivals (struct dt_certify *c, const struct dt_plugin *plugin, uint32_t n,
                             struct dt_err *reterr)
 {
-    struct dt_backend_options options = { .units = plugin->backend->identity (plugin->ctx)->units };
+    struct dt_backend_options options = { .units = plugin->backend->identity (plugin->ctx)->units,
+                                          .device = plugin->device };
     struct dt_backend_error err = { "" };
     int r;
 

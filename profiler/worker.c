@@ -120,7 +120,7 @@ static uint32_t others_of (const Detent__WorkerOpen *m)
 static int on_open (struct worker *w, const Detent__WorkerOpen *m, Detent__WorkerReply *rp,
                     Detent__WorkerIdentity *who, struct dt_err *reterr)
 {
-    struct dt_backend_options options = { .units = m->units, .device = m->rank,
+    struct dt_backend_options options = { .units = m->units, .device = m->device + m->rank,
                                           .timed = !m->untimed, .others = others_of (m) };
     int r;
 

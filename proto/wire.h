@@ -10,6 +10,7 @@
 #define DT_WIRE_MAX_BYTES (64u << 20)
 #define DT_WIRE_MAX_NAME 64
 #define DT_WIRE_MAX_MESSAGE 4096
+#define DT_WIRE_MAX_DEVICE 1023 /* ordinal; far more than a node has */
 
 /* A name of a deployment, workload or site: [a-z0-9][a-z0-9._-]{0,62}.  NULL is
  * none. */

@@ -48,6 +48,13 @@ want 2 1 'is not a name' fetch --deployment 'A B' --workload c
 want 2 1 'is not a number' attach seven
 want 2 1 'whole number' log --limit -1
 want 2 1 'number of seconds' status --timeout soon
+for device in -1 1024 18446744073709551616 0x1 first '' ' 1' 1.0; do
+    want 2 1 'device.* is not a whole number from 0 to 1023' \
+        tune --deployment a --workload b --device "$device"
+    want 2 1 'device.* is not a whole number from 0 to 1023' certify a --device "$device"
+done
+want 2 1 'takes an argument: N' tune --deployment a --workload b --device
+want 2 1 'device does not go with' certify --list --device 1
 want 2 1 '64 hex digits' tune --deployment a --workload b --trace 12
 want 2 1 'hex digits of a digest' show xyz
 want 2 1 'takes a PREFIX, or' show

@@ -24,7 +24,8 @@ ln -s "$top_builddir/.libs/detent-backend-host.so" "$backends/host.so"
 sed 's/^name: .*/name: other/; s/^backend: .*/backend: other/' "$host" > "$tmp/other.yaml"
 cp "$top_srcdir/programs/detent/attention.py" "$tmp"
 fault () { echo "$*" > "$backends/fault"; }
-well () { rm -f "$backends/fault" "$backends/lost"; }
+fault1 () { echo "$*" > "$backends/fault1"; }
+well () { rm -f "$backends/fault" "$backends/lost" "$backends/fault1" "$backends/lost1"; }
 
 daemon_start
 import_sample 20
@@ -54,15 +55,40 @@ code 0 fetch --deployment host-small $chat --json
 [ "$(json 'print(o)')" = "$good" ] || fail 'another tuple is served'
 tune 0 other --max-calls 2
 
+# --- the other device of the same backend works, whoever waits for the first
+tune 0 host-small --device 1 --json
+json 'j = o["job"]; assert (j["state"], j["device"], j["devices"], j["backend"], j["device_model"]) \
+    == ("done", 1, 1, "host", "test"), j'
+code 0 attach 12
+has '^  on device host:1, test$'
+code 1 certify host-small --device 1 --json # nothing is seen of an exchange there
+json 'j = o["job"]; assert (j["state"], j["device"], j["backend"]) == ("done", 1, "host"), j'
+code 0 jobs
+has '^ *13  *certify .* 1  *host-small'
+has '^ *4  *tune .*held .* 0  *host-small'
+until_jobs 'all(j[i]=="held" for i in range(4, 11))'
+
+# --- both are lost, each for its own jobs
+fault1 lost 3 cudaErrorLaunchFailure
+tune 10 host-small --device 1
+says 'cudaErrorLaunchFailure'
+tune 0 host-small --device 1 --detach
+until_jobs 'j[15]=="held" and "device host:1: " in job[15]["what"] and job[15]["device"]==1'
+code 0 status --json
+json 'h = o["status"]["held"]; assert [x["device"] for x in h] == ["host:0", "host:1"], h'
+
 # --- they wait through a restart in order, and through another
 daemon_stop
 daemon_start
 until_jobs 'all(j[i]=="held" for i in range(4, 11))'
 daemon_kill
 daemon_start
-until_jobs 'all(j[i]=="held" for i in range(4, 11)) and j[3]=="failed"'
+until_jobs 'all(j[i]=="held" for i in range(4, 11)) and j[3]=="failed" and j[15]=="held"'
 code 0 status --json
-json 'assert o["status"]["held"][0]["device"] == "host:0"'
+json 'h = o["status"]["held"]; assert [x["device"] for x in h] == ["host:0", "host:1"], h'
+# That of the second goes on, there, once it answers; those of the first wait.
+rm -f "$backends/fault1" "$backends/lost1"
+until_jobs 'j[15]=="done" and (job[15]["device"], job[15]["devices"])==(1, 1) and j[4]=="held"'
 code 0 cancel 10
 until_jobs 'j[10]=="cancelled" and j[9]=="held"'
 
@@ -101,28 +127,28 @@ fault gone cudaErrorDevicesUnavailable
 tune 10 host-small
 says 'cudaErrorDevicesUnavailable'
 detached
-until_jobs 'j[13]=="held"'
+until_jobs 'j[17]=="held"'
 code 4 jobs release host:1
 says 'device host:1 is not held'
 # Released too early: that job fails, and the device is held again.
 code 0 jobs release host:0
 has '^released  *host:0'
-until_jobs 'j[13]=="failed"'
+until_jobs 'j[17]=="failed"'
 detached
-until_jobs 'j[14]=="held"'
+until_jobs 'j[18]=="held"'
 well
 code 0 jobs release --json
-until_jobs 'j[14]=="done"'
+until_jobs 'j[18]=="done"'
 
 # --- who follows a job is told that it is held, and gets its end
 fault gone cudaErrorUnknown
 tune 10 host-small
 "$ctl" tune --deployment host-small $chat --budget 5 > "$tmp/followed" 2> "$tmp/told" &
 others=$!
-until_jobs 'j.get(16)=="held"'
+until_jobs 'j.get(20)=="held"'
 well
 wait "$others" || fail 'the tune that was held'
-grep -q 'job 16 is held: device host:0: .*cudaErrorUnknown' "$tmp/told" || { cat "$tmp/told"; fail "nobody was told"; }
+grep -q 'job 20 is held: device host:0: .*cudaErrorUnknown' "$tmp/told" || { cat "$tmp/told"; fail "nobody was told"; }
 
 # --- B25: the device's clocks and reasons stay with what they explain
 fault state 1980 2619 4 0
@@ -131,12 +157,12 @@ json 'j=o["job"]; assert (j["clock_mhz"], j["clock_mhz_least"], j["memory_mhz"],
     j["contended"]) == (1980, 1980, 2619, 4, 0), j'
 code 0 jobs --json
 json 'assert o["jobs"][0]["clock_mhz"] == 1980'
-code 0 attach 17
+code 0 attach 21
 has 'clock 1980 MHz (least 1980), memory 2619 MHz (least 2619), event reasons 0x4'
 "$PYTHON3" - "$tmp/state/detent.db" <<'END' || fail 'measurements without a state'
 import sqlite3, sys
 db = sqlite3.connect(sys.argv[1])
-rows = db.execute("SELECT DISTINCT clock_mhz, memory_mhz, reasons FROM measurement WHERE job = 17").fetchall()
+rows = db.execute("SELECT DISTINCT clock_mhz, memory_mhz, reasons FROM measurement WHERE job = 21").fetchall()
 assert rows == [(1980, 2619, 4)], rows
 rows = db.execute("SELECT DISTINCT clock_mhz, memory_mhz, reasons FROM measurement WHERE job = 1").fetchall()
 assert rows == [(None, None, None)], rows

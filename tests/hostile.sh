@@ -54,6 +54,12 @@ refused 2 "name is not UTF-8" tune $chat --force "decoder:$(printf 'a\377')=64"
 refused 2 "value has a control character" tune $chat --force "decoder:block_n=$(printf '6\n4')"
 refused 2 "name has 300 bytes" tune $chat --force "decoder:$(printf '%0300d' 0)=64"
 
+# --- a device that is not there is one line, and holds nothing
+refused 10 'no device 2; there are 2' tune $chat --device 2
+refused 10 'no device 1023; there are 2' certify host-small --device 1023
+code 0 status --json
+json 'assert o["status"]["held"] == []'
+
 # --- nor is what goes with another use of certify
 zeros=000000000000
 refused 2 'one of --list, --show and --revoke' certify --list --revoke $zeros --why x

@@ -1,7 +1,8 @@
 #!/bin/sh
 # Bug log B29 with two real detentds: a device is measured on by one job at a time, across
 # daemons too.  The second's tune is held while the first's runs, and goes on once the
-# first is killed, with its worker; in one daemon the second job is queued.
+# first is killed, with its worker; in one daemon the second job is queued.  Meanwhile the
+# second measures on another device.
 set -eu
 . "$top_srcdir/tests/daemon.sh"
 chat='--deployment host-small --workload chat'
@@ -30,6 +31,12 @@ daemon_start
 prepare
 code 0 tune $chat --budget 5 --detach
 until_jobs 'j[1]=="held" and "device host: another detentd measures on it" in job[1]["what"]'
+# The other device is free, also of this one's job that waits.
+code 0 tune $chat --budget 5 --device 1 --json
+json 'assert (o["job"]["device"], o["job"]["backend"]) == (1, "host")'
+until_jobs 'j[1]=="held" and j[2]=="done"'
+code 0 coverage host-small --json
+json 'assert o["unknown"] is None, o["unknown"]'
 daemon_at
 until_jobs 'j[1]=="running"'
 
@@ -42,4 +49,5 @@ daemon_stop
 # Each leaves its lock free for the next, and the file for all.
 ls "$locks"/detent-host.lock > /dev/null || fail 'no lock'
 flock -n "$locks/detent-host.lock" true || fail 'a lock is left'
+flock -n "$locks/detent-host-1.lock" true || fail 'a lock is left, or there was none'
 echo "lease: $checks checks"

@@ -238,6 +238,7 @@ static int check_held (void *ctx, const struct dt_job_row *row)
     (void)ctx;
     ck_assert_str_eq (row->state, "held");
     ck_assert_str_eq (row->what, "device cuda:0: lost");
+    ck_assert_int_eq (row->device, 3);
     ck_assert_uint_eq (row->n_request, 1);
     ck_assert_int_eq (row->ended_ns, 0);
     return 0;
@@ -255,7 +256,7 @@ START_TEST (unfinished_jobs_have_failed)
 {
     struct dt_store *s = open_store (1);
     struct dt_job_row row = { .kind = "tune", .deployment = "d", .workload = "w",
-                              .started_ns = 1, .request = "r", .n_request = 1 };
+                              .started_ns = 1, .request = "r", .n_request = 1, .device = 3 };
     uint64_t id, held;
     int n = 0;
 
