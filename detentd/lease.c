@@ -94,6 +94,7 @@ static int lock_all (struct dt_lease *l, const char *dir, const Detent__WorkerRe
 
     if (reply->body_case != DETENT__WORKER_REPLY__BODY_DEVICES || m->n_name > DT_WORKER_MAX_KEPT)
         return dt_err_set (reterr, -DT_EWORKER, "the worker's reply names no devices");
+    l->devices = m->devices;
     if (m->n_name == 0)
         return lock_device (l, dir, THE_MACHINE, reterr);
     for (size_t i = 0; r == 0 && i < m->n_name; i++)
@@ -102,7 +103,7 @@ static int lock_all (struct dt_lease *l, const char *dir, const Detent__WorkerRe
 }
 
 int dt_lease_take (struct dt_lease *l, const struct dt_options *o, const char *plugin,
-                   uint32_t first, uint32_t devices, struct dt_err *reterr)
+                   uint32_t first, uint32_t ranks, struct dt_err *reterr)
 {
     Detent__WorkerRequest rq = DETENT__WORKER_REQUEST__INIT;
     Detent__WorkerDevices m = DETENT__WORKER_DEVICES__INIT;
@@ -113,7 +114,7 @@ int dt_lease_take (struct dt_lease *l, const struct dt_options *o, const char *p
     m.backend = (char *)plugin;
     m.has_first = 1;
     m.first = first;
-    m.count = devices;
+    m.count = ranks;
     rq.body_case = DETENT__WORKER_REQUEST__BODY_DEVICES;
     rq.devices = &m;
     if ((r = dt_worker_new (o->profiler, NULL, 0, &w, reterr)) == 0

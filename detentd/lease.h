@@ -14,15 +14,16 @@
 struct dt_lease {
     int fd[DT_WORKER_MAX_KEPT];
     size_t n;
+    uint32_t devices; /* that are used: ranks that are threads share one */
 };
 
-/* Lock `devices` of the plugin's, from the ordinal `first` on; a short-lived worker says
- * which they are.
+/* Lock `ranks` of the plugin's devices, from the ordinal `first` on; a short-lived worker
+ * says which they are.
  *   -EAGAIN    somebody else has one: the text says which
  *   -DT_ELIMIT more than DT_WORKER_MAX_KEPT
  *   -DT_ELOST, or what dt_worker_call returns */
 int dt_lease_take (struct dt_lease *l, const struct dt_options *o, const char *plugin,
-                   uint32_t first, uint32_t devices, struct dt_err *reterr);
+                   uint32_t first, uint32_t ranks, struct dt_err *reterr);
 void dt_lease_drop (struct dt_lease *l);
 
 #endif

@@ -114,6 +114,8 @@ static int take_devices (struct dt_measure *m, const char *backend, struct dt_er
     if (r == 0)
         r = note_bad (m, dt_lease_take (&m->lease, j->d->options, m->plugin, j->device, j->devices,
                                         reterr), reterr);
+    if (r == 0)
+        j->devices = m->lease.devices;
     j->waits = r == -EAGAIN;
     return r;
 }

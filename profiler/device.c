@@ -16,7 +16,9 @@ int dt_device_names (const Detent__WorkerDevices *m, struct dt_device_reply *ret
                            DT_DEVICES_MAX);
     if ((r = dt_plugin_load (&p, m->backend, reterr)) < 0)
         return r;
-    for (uint32_t i = 0; r == 0 && p.backend->device_name && i < m->count; i++) {
+    ret->names.has_devices = 1;
+    ret->names.devices = p.backend->join ? m->count : 1;
+    for (uint32_t i = 0; r == 0 && p.backend->device_name && i < ret->names.devices; i++) {
         if ((r = p.backend->device_name (m->first + i, ret->text[i], DT_DEVICE_NAME, &err)) < 0)
             r = dt_err_set (reterr, r == -DT_BACKEND_ELOST ? r : -DT_EDEVICE, "backend %s: %s",
                             m->backend, err.text);

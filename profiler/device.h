@@ -22,7 +22,7 @@ struct dt_device_reply {
     { .names = DETENT__WORKER_DEVICE_NAMES__INIT, .state = DETENT__WORKER_STATE__INIT,         \
       .who = DETENT__WORKER_IDENTITY__INIT }
 
-/* Names of `count` devices.
+/* Names of `count` devices, or of the first if the backend's ranks need no others.
  *   -DT_EINPUT  count is 0 or above DT_DEVICES_MAX
  *   -DT_EDEVICE, -DT_ELOST, or what dt_plugin_load returns */
 int dt_device_names (const Detent__WorkerDevices *m, struct dt_device_reply *ret,

@@ -78,7 +78,7 @@ static Detent__WorkerReply *receive (void)
     return rp;
 }
 
-static Detent__WorkerReply *open_ranks (const char *path, uint32_t ranks)
+static Detent__WorkerReply *open_ranks_at (const char *path, uint32_t ranks, uint32_t device)
 {
     Detent__WorkerOpen open = DETENT__WORKER_OPEN__INIT;
     Detent__WorkerRequest rq = DETENT__WORKER_REQUEST__INIT;
@@ -87,10 +87,17 @@ static Detent__WorkerReply *open_ranks (const char *path, uint32_t ranks)
     open.units = 2;
     open.has_ranks = ranks > 1;
     open.ranks = ranks;
+    open.has_device = device != 0;
+    open.device = device;
     rq.body_case = DETENT__WORKER_REQUEST__BODY_OPEN;
     rq.open = &open;
     send_request (&rq);
     return receive ();
+}
+
+static Detent__WorkerReply *open_ranks (const char *path, uint32_t ranks)
+{
+    return open_ranks_at (path, ranks, 0);
 }
 
 static Detent__WorkerReply *open_backend (const char *path)
@@ -381,6 +388,59 @@ START_TEST (a_rival_keeps_its_code)
 }
 END_TEST
 
+/* The names of a backend's devices, or who computes on one. */
+static Detent__WorkerReply *ask_of (const char *path, uint32_t device, uint32_t ranks)
+{
+    Detent__WorkerDevices names = DETENT__WORKER_DEVICES__INIT;
+    Detent__WorkerIdentify who = DETENT__WORKER_IDENTIFY__INIT;
+    Detent__WorkerRequest rq = DETENT__WORKER_REQUEST__INIT;
+
+    names.backend = who.backend = (char *)path;
+    names.has_first = who.has_device = 1;
+    names.first = who.device = device;
+    names.count = ranks;
+    who.units = 3;
+    rq.body_case = ranks ? DETENT__WORKER_REQUEST__BODY_DEVICES
+                         : DETENT__WORKER_REQUEST__BODY_IDENTIFY;
+    if (ranks)
+        rq.devices = &names;
+    else
+        rq.identify = &who;
+    send_request (&rq);
+    return receive ();
+}
+
+START_TEST (says_who_computes_and_where)
+{
+    Detent__WorkerReply *rp;
+
+    start ();
+    rp = ask_of (built (".libs/detent-backend-host.so"), 0, 0);
+    ck_assert_int_eq (rp->body_case, DETENT__WORKER_REPLY__BODY_IDENTITY);
+    ck_assert_str_eq (rp->identity->name, "host");
+    ck_assert_uint_eq (rp->identity->units, 3);
+    detent__worker_reply__free_unpacked (rp, NULL);
+    send_call (1, 256, 1, NULL); /* that opened nothing */
+    expect_error (receive (), DT_EINPUT, "no backend is open");
+    expect_error (ask_of (built (".libs/detent-backend-host.so"), 1, 0), DT_EDEVICE,
+                  "no device 1");
+    rp = ask_of (built (".libs/backend-told.so"), 1, 1);
+    ck_assert_int_eq (rp->body_case, DETENT__WORKER_REPLY__BODY_DEVICES);
+    ck_assert_uint_eq (rp->devices->n_name, 1);
+    ck_assert_str_eq (rp->devices->name[0], "host-1");
+    detent__worker_reply__free_unpacked (rp, NULL);
+    rp = ask_of (built (".libs/backend-told.so"), 1, 4); /* its ranks are threads */
+    ck_assert_uint_eq (rp->devices->devices, 1);
+    detent__worker_reply__free_unpacked (rp, NULL);
+    rp = ask_of (built (".libs/backend-ranks.so"), 1, 2);
+    ck_assert_uint_eq (rp->devices->devices, 2);
+    detent__worker_reply__free_unpacked (rp, NULL);
+    expect_error (ask_of (built (".libs/backend-told.so"), 2, 1), DT_EDEVICE,
+                  "no device 2; there are 2");
+    ck_assert_int_eq (stop (), 0);
+}
+END_TEST
+
 START_TEST (runs_every_rank)
 {
     Detent__WorkerReply *rp;
@@ -556,9 +616,18 @@ END_TEST
 
 START_TEST (refuses_ranks_without_devices)
 {
+    Detent__WorkerReply *rp;
+
     start ();
     expect_error (open_ranks (built (".libs/backend-ranks.so"), 4), DT_EDEVICE, "rank 3: ");
     expect_error (open_ranks (built (".libs/backend-ranks.so"), 65), DT_EINPUT, "65 ranks");
+    rp = open_ranks_at (built (".libs/backend-ranks.so"), 2, 1); /* on the last two of three */
+    ck_assert_int_eq (rp->body_case, DETENT__WORKER_REPLY__BODY_IDENTITY);
+    detent__worker_reply__free_unpacked (rp, NULL);
+    expect_error (open_ranks_at (built (".libs/backend-ranks.so"), 2, 2), DT_EDEVICE,
+                  "rank 1: ");
+    expect_error (open_ranks_at (built (".libs/backend-ranks.so"), 1, 3), DT_EDEVICE,
+                  "no device 3; there are 3");
     expect_open (built (".libs/backend-ranks.so"));
     ck_assert_int_eq (stop (), 0);
 }
@@ -589,6 +658,7 @@ int main (void)
     tcase_add_test (tc, a_hung_kernel_times_out);
     tcase_add_test (tc, b24_caches_are_as_told);
     tcase_add_test (tc, a_rival_keeps_its_code);
+    tcase_add_test (tc, says_who_computes_and_where);
     tcase_add_test (tc, runs_every_rank);
     tcase_add_loop_test (tc, missed_times_are_run_again, 0, DT_ARRAY_SIZE (missed));
     tcase_add_loop_test (tc, the_cause_is_told, 0, DT_ARRAY_SIZE (causes));
