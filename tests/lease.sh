@@ -45,6 +45,14 @@ daemon_kill "$others"
 others=
 daemon_at 2
 until_jobs 'j[1]=="done"'
+# Of another device of the same model, so its times serve here too.
+json 'job, = (x for x in o["jobs"] if x["job"] == 1); site, = job["sites"]
+assert job["device"] == 0 and site["recalled"] > 0, job'
+daemon_stop
+# What ran when the first was killed has failed, and where.
+daemon_at
+daemon_start
+until_jobs 'j[1]=="failed" and job[1]["device"]==0 and "stopped while it ran" in job[1]["what"]'
 daemon_stop
 # Each leaves its lock free for the next, and the file for all.
 ls "$locks"/detent-host.lock > /dev/null || fail 'no lock'
