@@ -145,8 +145,10 @@ static void print_conditions (const Detent__JobReply *j)
         note ("clock %" PRIu32 " MHz (least %" PRIu32 "), memory %" PRIu32 " MHz (least %" PRIu32
               "), event reasons 0x%" PRIx64, j->clock_mhz, j->clock_mhz_least, j->memory_mhz,
               j->memory_mhz_least, j->clock_reasons);
-    if (j->has_contended)
+    if (j->contended)
         note ("contended: %" PRIu32 " other processes worked on the device", j->contended);
+    else if (j->has_clock_mhz && !j->has_contended)
+        note ("contended: not known; nothing tells who else worked on the device");
 }
 
 static void print_text (const Detent__JobReply *j)
@@ -261,7 +263,7 @@ json_t *dt_job_json (const Detent__JobReply *j)
                  j->has_clock_mhz_least ? dt_json_u64 (j->clock_mhz_least) : json_null ());
     dt_json_set (o, "clock_reasons",
                  j->has_clock_reasons ? dt_json_u64 (j->clock_reasons) : json_null ());
-    dt_json_set (o, "contended", dt_json_u64 (j->has_contended ? j->contended : 0));
+    dt_json_set (o, "contended", j->has_contended ? dt_json_u64 (j->contended) : json_null ());
     dt_json_set (o, "memory_mhz", j->has_memory_mhz ? dt_json_u64 (j->memory_mhz) : json_null ());
     dt_json_set (o, "memory_mhz_least",
                  j->has_memory_mhz_least ? dt_json_u64 (j->memory_mhz_least) : json_null ());

@@ -36,6 +36,7 @@ int dt_conditions_add (struct dt_conditions *c, const Detent__WorkerState *s,
 
 void dt_conditions_others (struct dt_conditions *c, int64_t others)
 {
+    c->knows_others |= others >= 0;
     if (others > c->others)
         c->others = (uint32_t)others;
 }
@@ -65,7 +66,7 @@ void dt_conditions_describe (struct dt_conditions *c, Detent__JobReply *ret)
         = summarise (&c->memory, &ret->memory_mhz_least, &ret->memory_mhz);
     ret->has_clock_reasons = c->any_reasons;
     ret->clock_reasons = c->reasons;
-    ret->has_contended = c->others > 0;
+    ret->has_contended = c->knows_others;
     ret->contended = c->others;
 }
 

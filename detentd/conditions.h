@@ -15,7 +15,8 @@ struct dt_conditions {
     struct dt_clocks clock, memory;
     uint64_t reasons; /* of any measurement */
     int any_reasons;
-    uint32_t others; /* the most at once */
+    uint32_t others; /* the most at once, if any measurement knows */
+    int knows_others;
 };
 
 /* -ENOMEM */

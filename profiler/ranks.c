@@ -329,9 +329,10 @@ static void keep_worst (const Detent__WorkerState *s, Detent__WorkerState *ret)
     keep_least (s->has_memory_mhz, s->memory_mhz, &ret->has_memory_mhz, &ret->memory_mhz);
     ret->has_reasons |= s->has_reasons;
     ret->reasons |= s->reasons;
-    ret->has_others |= s->has_others;
     if (s->others > ret->others)
         ret->others = s->others;
+    /* That nobody is on one device says nothing of one that cannot tell. */
+    ret->has_others = ret->others > 0 || (ret->has_others && s->has_others);
 }
 
 static int take_one (struct dt_ranks *k, uint32_t rank, Detent__WorkerTimes *times,

@@ -10,7 +10,7 @@
  *     join CODE TEXT   it does not join
  *     run CODE TEXT    no run succeeds
  *     late CODE TEXT   its device cannot be looked at
- *     state CLOCK MEMORY REASONS OTHERS
+ *     state CLOCK MEMORY REASONS [OTHERS]   without OTHERS, that is not known
  * DT_FAULTY_TOLD knows two, "host" and "host-1", of which each does what the file "fault", or
  * "fault1", beside it says, a line each:
  *     open TEXT    no context, for that reason
@@ -26,7 +26,7 @@
  *     come N M     another works on the device from the N-th run of a context to its M-th
  *     log          each run is an R, and each look an L, in a file "events" beside it
  *     late TEXT    another process is there when the device is looked at
- *     state CLOCK MEMORY REASONS OTHERS
+ *     state CLOCK MEMORY REASONS [OTHERS]   without OTHERS, that is not known
  *     noise        a run takes 10 ms, and its time varies by 30%
  *     cache        a run on other operands than the one before takes five times as long
  * and without one all runs take the same.  Whatever it says, who computes can be asked.
@@ -108,11 +108,14 @@ static const char *told_by (const char *file, const char *what)
 
 static void take_state (const char *text, struct dt_backend_state *ret)
 {
+    int n = 4;
+
     *ret = (struct dt_backend_state){ .clock_mhz = 0 };
     if (text)
-        sscanf (text, "%" SCNu32 " %" SCNu32 " %" SCNu64 " %" SCNu32, &ret->clock_mhz,
-                &ret->memory_mhz, &ret->reasons, &ret->others);
-    ret->known = DT_BACKEND_KNOWS_OTHERS | (ret->clock_mhz ? DT_BACKEND_KNOWS_REASONS : 0);
+        n = sscanf (text, "%" SCNu32 " %" SCNu32 " %" SCNu64 " %" SCNu32, &ret->clock_mhz,
+                    &ret->memory_mhz, &ret->reasons, &ret->others);
+    ret->known = (n == 4 ? DT_BACKEND_KNOWS_OTHERS : 0)
+                 | (ret->clock_mhz ? DT_BACKEND_KNOWS_REASONS : 0);
 }
 #endif
 

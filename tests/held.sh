@@ -178,5 +178,11 @@ tune 10 host-small
 fault state 1980 2619 0 2
 tune 0 host-small --shared --json
 json 'assert o["job"]["contended"] == 2'
+# Not known is not nobody.
+fault state 1980 2619 0
+tune 0 host-small --shared --json
+json 'assert o["job"]["contended"] is None'
+tune 0 host-small --shared
+has 'contended: not known'
 daemon_stop
 echo "held: $checks checks"

@@ -7,7 +7,7 @@
 #include "tests/suite.h"
 
 static int add (struct dt_conditions *c, uint32_t clock, uint32_t memory, uint64_t reasons,
-                uint32_t others)
+                int others) /* -1: not known */
 {
     Detent__WorkerState s = DETENT__WORKER_STATE__INIT;
 
@@ -16,8 +16,8 @@ static int add (struct dt_conditions *c, uint32_t clock, uint32_t memory, uint64
     s.reasons = reasons;
     s.has_memory_mhz = memory != 0;
     s.memory_mhz = memory;
-    s.has_others = 1;
-    s.others = others;
+    s.has_others = others >= 0;
+    s.others = others < 0 ? 0 : (uint32_t)others;
     return dt_conditions_add (c, &s, NULL);
 }
 
@@ -50,13 +50,14 @@ START_TEST (nothing_reported)
     struct dt_conditions c = { .others = 0 };
 
     ck_assert_int_eq (dt_conditions_add (&c, NULL, NULL), 0);
-    ck_assert_int_eq (add (&c, 0, 0, 0, 0), 0);
+    ck_assert_int_eq (add (&c, 0, 0, 0, -1), 0);
     dt_conditions_describe (&c, &j);
     ck_assert (!j.has_clock_mhz && !j.has_clock_mhz_least && !j.has_memory_mhz
                && !j.has_memory_mhz_least && !j.has_clock_reasons && !j.has_contended);
-    /* No reason is one that was reported. */
+    /* No reason is one that was reported, and so is nobody. */
     ck_assert_int_eq (add (&c, 1980, 0, 0, 0), 0);
     dt_conditions_describe (&c, &j);
+    ck_assert (j.has_contended && j.contended == 0);
     ck_assert (j.has_clock_reasons && j.clock_reasons == 0 && !j.has_memory_mhz);
     dt_conditions_done (&c);
 }

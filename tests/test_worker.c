@@ -608,6 +608,17 @@ START_TEST (the_worst_device_counts)
     rp = ask_look (); /* all ranks are in step */
     ck_assert_int_eq (rp->body_case, DETENT__WORKER_REPLY__BODY_STATE);
     ck_assert_uint_eq (rp->state->clock_mhz, 1980);
+    ck_assert (rp->state->has_others && rp->state->others == 0);
+    detent__worker_reply__free_unpacked (rp, NULL);
+    tell ("fault.1", "state 1980 2619 4"); /* nobody that one knows of */
+    rp = ask_look ();
+    ck_assert_int_eq (rp->body_case, DETENT__WORKER_REPLY__BODY_STATE);
+    ck_assert (!rp->state->has_others);
+    detent__worker_reply__free_unpacked (rp, NULL);
+    tell ("fault.2", "state 1980 2619 4 1");
+    rp = ask_look ();
+    ck_assert_int_eq (rp->body_case, DETENT__WORKER_REPLY__BODY_STATE);
+    ck_assert (rp->state->has_others && rp->state->others == 1);
     detent__worker_reply__free_unpacked (rp, NULL);
     ck_assert_int_eq (stop (), 0);
     tear_down ();
