@@ -27,6 +27,13 @@ static void use_library (const char *name)
     ck_assert_msg (dlopen (path, RTLD_NOW | RTLD_LOCAL) != NULL, "%s", dlerror ());
 }
 
+/* The real one keeps memory where there is no device. */
+static void use_cublaslt (void)
+{
+    setenv ("DT_CUBLASLT_VERSION", "130100", 1);
+    use_library ("libcublasLt.so.13");
+}
+
 static struct dt_backend_ctx *open_one (uint32_t timed)
 {
     const struct dt_backend_options options = { .timed = timed };
@@ -152,9 +159,7 @@ START_TEST (library_on_a_dead_context)
     struct dt_backend_ctx *ctx;
     struct product p;
 
-    setenv ("DT_CUBLASLT_VERSION", "130100", 1);
     setenv ("DT_CUBLASLT_PRODUCT", "13", 1);
-    use_library ("libcublasLt.so.13");
     ctx = open_one (0);
     product_init (&p, 64, 128, 38);
     standin.fails = "cudaStreamQuery";
@@ -371,14 +376,17 @@ END_TEST
 
 int main (void)
 {
-    Suite *s = suite_create ("kernels/cuda/frame");
-    TCase *tc = tcase_create ("all");
+    TCase *tc;
+    Suite *s;
     SRunner *runner;
     int failed;
 
     if (getenv ("DT_WAITS"))
         return getchar () == EOF ? 0 : 1;
+    s = suite_create ("kernels/cuda/frame");
+    tc = tcase_create ("all");
     setenv ("DETENT_CUDA_CLOCK", "events", 1);
+    tcase_add_checked_fixture (tc, use_cublaslt, NULL);
     tcase_add_loop_test (tc, loss, 0, ARRAY_SIZE (losses));
     tcase_add_loop_test (tc, library_on_a_dead_context, 0, ARRAY_SIZE (causes));
     tcase_add_loop_test (tc, who_computes, 0, ARRAY_SIZE (lists));
