@@ -42,7 +42,8 @@ static void close_ctx (struct dt_backend_ctx *ctx)
     for (i = ARRAY_SIZE (entries); i-- > 0;)
         if (entries[i]->close)
             entries[i]->close (ctx, i);
-    cudaFree (ctx->sweep);
+    if (ctx->sweep) /* to free nothing would start to use the device */
+        cudaFree (ctx->sweep);
     if (ctx->begin)
         cudaEventDestroy (ctx->begin);
     if (ctx->end)
