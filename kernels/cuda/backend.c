@@ -127,7 +127,7 @@ static int start_device (struct dt_backend_ctx *ctx, struct dt_backend_error *er
 {
     int r;
 
-    if ((r = cuda_check (ctx, cuda_plant_open (), "cuda: device", err)) < 0
+    if ((r = cuda_check (ctx, cuda_plant_open (ctx->device), "cuda: device", err)) < 0
         || (r = cuda_check (ctx, cudaSetDevice (ctx->device), "cuda: device", err)) < 0
         || (r = cuda_check (ctx, cudaStreamCreateWithFlags (&ctx->stream, cudaStreamNonBlocking),
                             "cuda: stream", err)) < 0

@@ -10,13 +10,14 @@
 #include "kernels/cuda/nvml.h"
 
 #ifdef DT_PLANT
-cudaError_t cuda_plant_open (void);                    /* as if starting the device said so */
+cudaError_t cuda_plant_open (int device);              /* as if starting the device said so */
 cudaError_t cuda_plant_launch (cudaStream_t stream);   /* as if a launch did, or in its place */
 int cuda_plant_state (int e, struct cuda_nvml_state *s); /* what NVML says of the device */
 void cuda_plant_cupti (struct cuda_cupti *api);
 #else
-static inline cudaError_t cuda_plant_open (void)
+static inline cudaError_t cuda_plant_open (int device)
 {
+    (void)device;
     return cudaSuccess;
 }
 

@@ -79,8 +79,11 @@ static void stay_gone (void)
     fclose (f);
 }
 
-cudaError_t cuda_plant_open (void)
+/* Only device 0 is at fault. */
+cudaError_t cuda_plant_open (int device)
 {
+    if (device != 0)
+        plant = NONE;
     return plant == GONE ? cudaErrorDevicesUnavailable : cudaSuccess;
 }
 
