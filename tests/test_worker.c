@@ -518,7 +518,7 @@ static const struct {
 START_TEST (the_cause_is_told)
 {
     Detent__WorkerReply *rp;
-    char file[16];
+    char file[32];
 
     set_up (".libs/backend-ranks.so");
     for (int i = 0; i < 3; i++) {
