@@ -205,6 +205,7 @@ struct trying {
     struct dt_work work; /* first */
     struct dt_daemon *d;
     char device[DT_HOLD_DEVICE];
+    int shared;
     int r;
     struct dt_err err;
 };
@@ -240,6 +241,7 @@ static int ask_device (struct trying *t, struct dt_err *reterr)
     if (!colon)
         return dt_err_set (reterr, -DT_ECORRUPT, "device '%s' has no number", t->device);
     m.device = (uint32_t)strtoul (colon + 1, NULL, 10);
+    m.has_shared = m.shared = t->shared;
     if (!(m.backend = dt_strf ("%s/detent-backend-%.*s.so", o->backend_dir,
                                (int)(colon - t->device), t->device)))
         return dt_err_nomem (reterr);
@@ -287,6 +289,20 @@ static void tried (struct dt_work *w, struct dt_daemon *d)
     dt_free (t);
 }
 
+/* Does a job wait for the device that may run beside other processes? */
+static int is_shared (const struct dt_daemon *d, const char *device)
+{
+    char other[DT_HOLD_DEVICE];
+
+    for (const struct dt_job *j = d->jobs.head; j; j = j->next)
+        for (uint32_t i = 0; j->parked && j->shared && j->backend && i < j->devices; i++) {
+            name (other, j->backend, j->device + i);
+            if (strcmp (other, device) == 0)
+                return 1;
+        }
+    return 0;
+}
+
 /* Under the lock. */
 static void post (struct dt_daemon *d, struct hold *one)
 {
@@ -299,6 +315,7 @@ static void post (struct dt_daemon *d, struct hold *one)
     t->work.done = tried;
     t->r = -DT_ECANCELLED;
     snprintf (t->device, sizeof t->device, "%s", one->device);
+    t->shared = is_shared (d, one->device);
     one->trying = dt_pool_post (d->tuner, &t->work, NULL) == 0;
     if (!one->trying)
         dt_free (t);

@@ -84,7 +84,8 @@ int dt_device_probe (const Detent__WorkerProbe *m, Detent__WorkerState *ret,
                      struct dt_err *reterr)
 {
     struct dt_backend_options options = { .units = 1, .device = m->device,
-                                          .others = DT_BACKEND_OTHERS_REFUSED };
+                                          .others = m->shared ? DT_BACKEND_OTHERS_TAKEN
+                                                              : DT_BACKEND_OTHERS_REFUSED };
     uint8_t *host = NULL;
     struct dt_plugin p;
     void *device = NULL;

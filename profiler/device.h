@@ -35,7 +35,7 @@ void dt_device_done (struct dt_device_reply *d);
 void dt_device_tell (const struct dt_plugin *p, Detent__WorkerIdentity *ret);
 /* Open the device, write some memory of it, read it and close.  What dt_plugin_open
  * returns, or:
- *   -EBUSY       another process works on it
+ *   -EBUSY       another process works on it, and that is not to be
  *   -DT_EDEVICE  no memory, or it does not hold what was written */
 int dt_device_probe (const Detent__WorkerProbe *m, Detent__WorkerState *ret,
                      struct dt_err *reterr);

@@ -184,5 +184,12 @@ tune 0 host-small --shared --json
 json 'assert o["job"]["contended"] is None'
 tune 0 host-small --shared
 has 'contended: not known'
+# A job that takes others has its device tried beside them.
+fault1 gone cudaErrorUnknown
+tune 10 host-small --device 1
+tune 0 host-small --device 1 --shared --detach
+until_jobs 'j[27]=="held"'
+fault1 busy process 7 computes on device 1
+until_jobs 'j[27]=="done"'
 daemon_stop
 echo "held: $checks checks"
