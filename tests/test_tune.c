@@ -935,7 +935,9 @@ START_TEST (doubtful_times_are_left_out)
     ck_assert_str_eq (reply->job->state, "failed");
     ck_assert_msg (reply->job->code == doubts[_i].code, "%d: %s", reply->job->code,
                    reply->job->what);
-    ck_assert_uint_ge (reply->job->measurements, 200); /* of 299 */
+    /* How many looks 299 take goes by time. */
+    ck_assert_uint_gt (reply->job->measurements, 0);
+    ck_assert_uint_le (reply->job->measurements, 299);
     ck_assert_uint_eq (reply->job->measurements,
                        (uint64_t)query ("SELECT count (*) FROM measurement WHERE elapsed_ns = 1000"));
     ck_assert_int_eq (query ("SELECT count (*) FROM measurement WHERE elapsed_ns <> 1000"), 0);
