@@ -63,7 +63,7 @@ normal ()
 {
     sed -E -e 's/[0-9a-f]{12,}/H/g' -e 's/[0-9-]{10}T[0-9:]{8}Z/TIME/g' -e 's/yes: kept|\bno\b/TIE/g' \
         -e 's/unbounded/1-1/g' -e 's/(requests?) *:/request :/g' -e 's/[A-Za-z0-9_.-]+@[A-Za-z0-9_.-]+/WHO/g' \
-        -e 's/ on [^:]*: [0-9]+ batches/ on CPU: 1 batches/' \
+        -e 's/ on [^:]*: [0-9]+ batches/ on CPU: 1 batches/' -e 's/(on device host:0,|^backend\.device ).*/\1 CPU/' \
         -e 's/[0-9]*[1-9][0-9]*(\.[0-9]+)?|0\.[0-9]+/N/g' -e 's/-N/N/g' -e 's/ +/ /g' -e 's/ $//' "$1"
 }
 normal "$dir/want" >"$dir/want.n"
