@@ -433,7 +433,7 @@ tests_gpu_test_cuda_frame_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=cudaSetDevice \
 	-Wl,--wrap=cudaGetDeviceCount -Wl,--wrap=cudaGetDeviceProperties \
 	-Wl,--wrap=cudaDeviceGetPCIBusId -Wl,--wrap=cudaMalloc -Wl,--wrap=cudaFree \
 	-Wl,--wrap=cudaHostAlloc -Wl,--wrap=cudaHostGetDevicePointer \
-	-Wl,--wrap=cudaMemsetAsync -Wl,--wrap=cudaMemcpy -Wl,--wrap=cudaMemcpyAsync \
+	-Wl,--wrap=cudaMemsetAsync -Wl,--wrap=cudaMemcpyAsync \
 	-Wl,--wrap=cuda_delay_launch -Wl,--wrap=cuda_sweep_launch -Wl,--wrap=gemm_fill_launch \
 	-Wl,--wrap=gemm_chain_launch -Wl,--wrap=ar_load
 check_LTLIBRARIES += tests/gpu/libnvidia-ml.la

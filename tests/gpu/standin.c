@@ -107,11 +107,6 @@ STANDIN (cudaMemsetAsync, void *p, int byte, size_t bytes, cudaStream_t stream)
     return met ("cudaMemsetAsync");
 }
 
-STANDIN (cudaMemcpy, void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind)
-{
-    return met ("cudaMemcpy");
-}
-
 STANDIN (cudaMemcpyAsync, void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind,
          cudaStream_t stream)
 {

@@ -110,7 +110,7 @@ static const struct {
     { ALLOC, "cudaSetDevice", cudaErrorDevicesUnavailable, -DT_BACKEND_ELOST, "cudaErrorDevicesUnavailable (46)", "" },
     { SET, "cudaMemsetAsync", cudaErrorECCUncorrectable, -DT_BACKEND_ELOST, "(214)", "set" },
     { READ, "cudaMemcpyAsync", cudaErrorIllegalAddress, -DT_BACKEND_ELOST, "(700)", "read" },
-    { FILL, "cudaMemcpy", cudaErrorLaunchFailure, -DT_BACKEND_ELOST, "(719)", "n=64 k=128" },
+    { FILL, "cudaMemcpyAsync", cudaErrorLaunchFailure, -DT_BACKEND_ELOST, "(719)", "n=64 k=128" },
     { FILL, "cudaStreamSynchronize", cudaErrorLaunchFailure, -DT_BACKEND_ELOST, "(719)", "n=64 k=128" },
     { RUN, "cudaStreamSynchronize", cudaErrorLaunchFailure, -DT_BACKEND_ELOST, "(719)", "n=64 k=128" },
     { RUN, "gemm_chain_launch", cudaErrorInvalidConfiguration, -DT_BACKEND_EDEVICE, "(9)", "config=0" },

@@ -97,13 +97,15 @@ static int fill (struct dt_backend_ctx *ctx, size_t slot, const struct dt_backen
         return cuda_fail (err, -ENOMEM, "out of memory");
     for (start[0] = 0, i = 0; i < s.n_requests; i++)
         start[i + 1] = start[i] + call->request[i * AR_N_FIELDS + AR_BYTES] / (s.bf16 ? 2 : 4);
-    /* Synchronous: 'start' goes at once. */
-    r = cuda_check (ctx, cudaMemcpy (base + s.start, start, bytes, cudaMemcpyHostToDevice),
-                    "rows", err);
+    /* On the stream that fills, or the two would race.  What is copied from memory that is not
+     * pinned is staged before the call returns, so 'start' may go. */
+    r = cuda_check (ctx, cudaMemcpyAsync (base + s.start, start, bytes, cudaMemcpyHostToDevice,
+                    ctx->stream), "rows", err);
     free (start);
     if (r == 0 && s.n_requests)
-        r = cuda_check (ctx, cudaMemcpy (base + s.seed, call->seed, s.n_requests * sizeof *call->seed,
-                        cudaMemcpyHostToDevice), "seeds", err);
+        r = cuda_check (ctx, cudaMemcpyAsync (base + s.seed, call->seed,
+                        s.n_requests * sizeof *call->seed, cudaMemcpyHostToDevice, ctx->stream),
+                        "seeds", err);
     if (r == 0)
         r = cuda_check (ctx, ar_fill_launch (ctx->stream, &s, call->data, call->exchange, operands),
                         "fill", err);

@@ -252,13 +252,14 @@ static int write_head (struct dt_backend_ctx *ctx, const struct gemm_shape *s,
         return cuda_fail (err, -ENOMEM, "out of memory");
     for (start[0] = 0, i = 0; i < s->n_requests; i++)
         start[i + 1] = start[i] + call->request[i * GEMM_N_FIELDS + GEMM_TOKENS];
-    /* Synchronous: 'start' goes at once. */
-    r = cuda_check (ctx, cudaMemcpy (operands + s->start, start, bytes, cudaMemcpyHostToDevice),
-                    "rows", err);
+    /* On the stream that fills, or the two would race.  What is copied from memory that is not
+     * pinned is staged before the call returns, so 'start' may go. */
+    r = cuda_check (ctx, cudaMemcpyAsync (operands + s->start, start, bytes, cudaMemcpyHostToDevice,
+                    ctx->stream), "rows", err);
     free (start);
     if (r == 0 && s->n_requests)
-        r = cuda_check (ctx, cudaMemcpy (operands + s->seed, call->seed,
-                        s->n_requests * sizeof (uint64_t), cudaMemcpyHostToDevice),
+        r = cuda_check (ctx, cudaMemcpyAsync (operands + s->seed, call->seed,
+                        s->n_requests * sizeof (uint64_t), cudaMemcpyHostToDevice, ctx->stream),
                         "seeds", err);
     return r;
 }

@@ -246,7 +246,8 @@ static int prepare (struct scan *s, int64_t n, int64_t k, int64_t tokens)
         || (r = ok (s, cudaMalloc ((void **)&s->workspace, GEMM_WORKSPACE_BYTES), "workspace")) < 0
         || (r = ok (s, cudaMalloc (&s->want, s->shape.output_bytes), "output")) < 0
         || (r = ok (s, cudaMalloc (&s->got, s->shape.output_bytes), "output")) < 0
-        || (r = ok (s, cudaMemset (s->differ, 0, MAX_CONFIGS * sizeof *s->differ), "set")) < 0
+        || (r = ok (s, cudaMemsetAsync (s->differ, 0, MAX_CONFIGS * sizeof *s->differ,
+                                        s->ctx->stream), "set")) < 0
         || (r = cuda_gemm.fill (s->ctx, 0, &call, 0, s->operands, &s->err)) < 0)
         return r;
     if ((r = ok (s, gemm_chain_launch (s->ctx->stream, &s->shape, s->operands + s->shape.x,
