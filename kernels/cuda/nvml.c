@@ -42,6 +42,12 @@ struct cuda_nvml {
     char driver[80];
 };
 
+/* A device that is lost is told apart from an NVML that does not work. */
+static int code_of (int e)
+{
+    return e == NVML_GPU_IS_LOST ? -DT_BACKEND_ELOST : -DT_BACKEND_EDEVICE;
+}
+
 int cuda_nvml_new (const char *pci, struct cuda_nvml **ret, struct dt_backend_error *err)
 {
     static const struct cuda_symbol symbols[] = {
@@ -63,13 +69,12 @@ int cuda_nvml_new (const char *pci, struct cuda_nvml **ret, struct dt_backend_er
     if ((r = cuda_library_load ("libnvidia-ml.so.1", symbols, ARRAY_SIZE (symbols), n, err)) < 0)
         goto fail;
     if ((e = n->init ()) != NVML_SUCCESS) {
-        r = cuda_fail (err, -DT_BACKEND_EDEVICE, "NVML does not start: %s (%d)",
-                       n->error_text (e), e);
+        r = cuda_fail (err, code_of (e), "NVML does not start: %s (%d)", n->error_text (e), e);
         goto fail;
     }
     n->started = 1;
     if ((e = n->by_pci (pci, &n->device)) != NVML_SUCCESS) {
-        r = cuda_fail (err, -DT_BACKEND_EDEVICE, "NVML, asked for device %s: %s (%d)", pci,
+        r = cuda_fail (err, code_of (e), "NVML, asked for device %s: %s (%d)", pci,
                        n->error_text (e), e);
         goto fail;
     }

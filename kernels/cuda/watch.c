@@ -37,9 +37,20 @@ static int read_state (struct dt_backend_ctx *ctx, struct cuda_nvml_state *ret,
     return r;
 }
 
+/* Whoever computes, for people. */
+static const char *who (const struct cuda_nvml_state *s, char *text, size_t size)
+{
+    if (s->other_pid)
+        snprintf (text, size, "process %u", s->other_pid);
+    else
+        snprintf (text, size, "one of %u processes", s->others);
+    return text;
+}
+
 int cuda_state (struct dt_backend_ctx *ctx, struct dt_backend_error *err)
 {
     struct cuda_nvml_state s;
+    char text[48];
     int r;
 
     if (!ctx->nvml)
@@ -47,9 +58,8 @@ int cuda_state (struct dt_backend_ctx *ctx, struct dt_backend_error *err)
     if ((r = read_state (ctx, &s, err)) < 0)
         return r;
     if (ctx->alone && s.others > ctx->others)
-        return cuda_fail (err, -EBUSY, "another process (%u) started to compute on device %d"
-                          " during the measurement; times are not kept", s.other_pid,
-                          ctx->device);
+        return cuda_fail (err, -EBUSY, "%s started to compute on device %d during the measurement;"
+                          " times are not kept", who (&s, text, sizeof text), ctx->device);
     ctx->seen = (struct dt_backend_state){ .clock_mhz = s.sm_mhz, .memory_mhz = s.memory_mhz,
                                            .known = s.known, .reasons = s.reasons,
                                            .others = s.others > ctx->own ? s.others - ctx->own
@@ -61,22 +71,24 @@ int cuda_watch (struct dt_backend_ctx *ctx, struct dt_backend_error *err)
 {
     struct dt_backend_error why = { "" };
     struct cuda_nvml_state s;
-    char pci[32] = "";
+    char pci[32] = "", text[48];
     int r;
 
     if ((r = cuda_check (NULL, cudaDeviceGetPCIBusId (pci, sizeof pci, ctx->device), "its address",
                          &why)) < 0
         || (r = cuda_nvml_new (pci, &ctx->nvml, &why)) < 0)
-        return ctx->alone ? refuse_blind (ctx, why.text, err) : 0;
+        return r == -DT_BACKEND_ELOST ? cuda_fail (err, r, "cuda: device %d: %s", ctx->device, why.text)
+               : ctx->alone           ? refuse_blind (ctx, why.text, err)
+                                      : 0;
     snprintf (ctx->driver, sizeof ctx->driver, "%s", cuda_nvml_driver (ctx->nvml));
     ctx->least_mhz = least_mhz (ctx->nvml);
     if ((r = read_state (ctx, &s, err)) < 0)
         return r;
     ctx->others = s.others;
     if (ctx->alone && s.others)
-        return cuda_fail (err, -EBUSY, "cuda: process %u computes on device %d, or holds memory of"
-                          " it; end it, or measure beside it: --shared, or DETENT_CUDA_SHARED=1",
-                          s.other_pid, ctx->device);
+        return cuda_fail (err, -EBUSY, "cuda: %s computes on device %d, or holds memory of it; end"
+                          " it, or measure beside it: --shared, or DETENT_CUDA_SHARED=1",
+                          who (&s, text, sizeof text), ctx->device);
     return 0;
 }
 
