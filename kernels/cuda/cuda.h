@@ -52,7 +52,8 @@ struct dt_backend_ctx {
  *   library NULL: uses none.  Appends what decides bits to ctx->libraries, if it is there;
  *           takes nothing of the device
  *   open    NULL: no state.  Sets ctx->state[slot]; a library that is missing is no error
- *           of the context: keep the text, and let `plan` return it
+ *           of the context: keep the text, and let `plan` return it.  One that is there and does
+ *           not start is an error: what it would have run is not unsupported
  *   launch  queue the call on ctx->stream; never synchronise, never allocate: it
  *           may be captured into a graph
  *   join    NULL: knows no ranks
@@ -97,7 +98,8 @@ int cuda_refuse (const struct dt_backend_call *call, struct dt_backend_error *er
 int cuda_is_fatal (cudaError_t e);
 
 /* 0, or -DT_BACKEND_EDEVICE with 'what' and the error's name.  An error that ends
- * the device's context is -DT_BACKEND_ELOST, and kept in ctx->dead. */
+ * the device's context is -DT_BACKEND_ELOST, and kept in ctx->dead.  'ctx' may be NULL: nothing
+ * is then kept. */
 int cuda_check (struct dt_backend_ctx *ctx, cudaError_t e, const char *what,
                 struct dt_backend_error *err);
 

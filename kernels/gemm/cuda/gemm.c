@@ -36,7 +36,6 @@ static const struct dt_backend_param params[GEMM_N_PARAMS] = {
 /* What a context keeps; 'lt' is NULL if the library is not there, and 'why' says so. */
 struct state {
     struct gemm_lt *lt;
-    int failed;
     struct dt_backend_error why;
 };
 
@@ -167,12 +166,16 @@ static void library (struct dt_backend_ctx *ctx)
 static int open_state (struct dt_backend_ctx *ctx, size_t slot, struct dt_backend_error *err)
 {
     struct state *st = calloc (1, sizeof *st);
+    int r;
 
     if (!st)
         return cuda_fail (err, -ENOMEM, "gemm: out of memory");
     ctx->state[slot] = st;
-    st->failed = gemm_lt_new (&st->lt, &st->why); /* our own kernel needs no library */
-    return 0;
+    r = gemm_lt_new (&st->lt, &st->why);
+    if (r == 0 || r == -ENOENT) /* our own kernel needs no library */
+        return 0;
+    cuda_fail (err, r, "gemm: %s", st->why.text);
+    return cuda_cause (ctx, r, err);
 }
 
 static void close_state (struct dt_backend_ctx *ctx, size_t slot)
