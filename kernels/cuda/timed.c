@@ -5,7 +5,6 @@
 #include <time.h>
 
 #include "kernels/cuda/clock.h"
-#include "kernels/cuda/nvml.h"
 #include "kernels/cuda/plant.h"
 #include "kernels/cuda/sweep.h"
 
@@ -257,17 +256,20 @@ static int settle (struct dt_backend_ctx *ctx, struct dt_backend_error *err)
     const char *slowed;
     int i, r;
 
-    for (i = 0; i < PAUSES; i++) {
+    for (i = 0;; i++) {
         if ((r = look (ctx, i > 0, &slowed, err)) < 0)
             return r;
         if (!slowed)
             return i == 0 ? 0
                           : cuda_check (ctx, cudaStreamSynchronize (ctx->stream), "cuda: delay",
                                         err);
+        if (i == PAUSES)
+            break;
         if ((r = rest (ctx, pause, err)) < 0)
             return r;
         pause = pause < 500000000 ? pause * 2 : pause;
     }
+    ctx->looked_ns = 0; /* what was seen lets no run pass: the next one looks for itself */
     return cuda_fail (err, -DT_BACKEND_EUNTRUSTED, "unstable: device %d is slowed (%s: SM clock"
                       " %u MHz, least %u); let it cool, or see to its power and clocks",
                       ctx->device, slowed, ctx->seen.clock_mhz, ctx->least_mhz);

@@ -1,5 +1,5 @@
 /* cuda/timed.h - running a call, with or without a clock.
- * Uses: clock.h, nvml.h.  Used by: kernels/cuda/backend.c. */
+ * Uses: cuda.h.  Used by: kernels/cuda, kernels/gemm/cuda/scan.c, tests/gpu. */
 #ifndef KERNELS_CUDA_TIMED_H
 #define KERNELS_CUDA_TIMED_H
 
