@@ -1,7 +1,7 @@
 /* A libcublasLt.so.13 of the version that DT_CUBLASLT_VERSION says, which supports nothing, or,
- * if DT_CUBLASLT_PRODUCT has a status, takes everything until the product, which says that:
- * for tests without a GPU.  Functions of which only the status comes take whatever they are
- * called with. */
+ * if DT_CUBLASLT_PRODUCT has a status, takes everything until the product, which says that;
+ * its handle comes with the status DT_CUBLASLT_CREATE, if there is one.  For tests without a
+ * GPU.  Functions of which only the status comes take whatever they are called with. */
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -38,8 +38,10 @@ size_t cublasLtGetVersion (void)
 
 int cublasLtCreate (void **handle)
 {
+    const char *status = getenv ("DT_CUBLASLT_CREATE");
+
     *handle = NULL;
-    return 0;
+    return status ? atoi (status) : 0;
 }
 
 int cublasLtDestroy (void *handle)
@@ -52,6 +54,7 @@ const char *cublasLtGetStatusName (int status)
 {
     return status == NOT_SUPPORTED ? "CUBLAS_STATUS_NOT_SUPPORTED"
            : status == 13          ? "CUBLAS_STATUS_EXECUTION_FAILED"
+           : status == 3           ? "CUBLAS_STATUS_ALLOC_FAILED"
                                    : "another";
 }
 

@@ -1,6 +1,10 @@
 /* A libnvidia-ml.so.1 that says what the test's variables want: for tests without a GPU.
- *   DT_NVML_INIT, DT_NVML_REASONS, DT_NVML_LIST   statuses, 0 (success) by default
- *   DT_NVML_PIDS                                  what computes on the device: "12 345" */
+ *   DT_NVML_INIT, DT_NVML_HANDLE, DT_NVML_REASONS, DT_NVML_LIST
+ *                                                 statuses, 0 (success) by default
+ *   DT_NVML_SLOW                                  so many readings of the clock, from when it is
+ *                                                 set, find it low
+ *   DT_NVML_PIDS                                  what computes on the device: "12 345",
+ *                                                 of which there are too many if LIST says 7 */
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -50,19 +54,24 @@ int nvmlDeviceGetHandleByPciBusId_v2 (const char *pci, void **device)
 {
     (void)pci;
     *device = NULL;
-    return 0;
+    return status ("DT_NVML_HANDLE");
 }
 
 int nvmlDeviceGetClockInfo (void *device, int type, unsigned *mhz)
 {
-    (void)device, (void)type;
-    *mhz = 1980;
+    static int slow;
+
+    (void)device;
+    *mhz = type == 1 && slow < status ("DT_NVML_SLOW") ? 345 : 1980;
+    slow += *mhz == 345;
     return 0;
 }
 
 int nvmlDeviceGetMaxClockInfo (void *device, int type, unsigned *mhz)
 {
-    return nvmlDeviceGetClockInfo (device, type, mhz);
+    (void)device, (void)type;
+    *mhz = 1980;
+    return 0;
 }
 
 int nvmlDeviceGetCurrentClocksThrottleReasons (void *device, unsigned long long *mask)
@@ -81,10 +90,12 @@ int nvmlDeviceGetComputeRunningProcesses_v3 (void *device, unsigned *n, struct p
     (void)device;
     for (*n = 0; at && *n < room && sscanf (at, "%u%n", &process[*n].pid, &used) == 1; at += used)
         ++*n;
+    if (status ("DT_NVML_LIST") == 7) /* NVML_ERROR_INSUFFICIENT_SIZE */
+        *n = room + 1;
     return status ("DT_NVML_LIST");
 }
 
 const char *nvmlErrorString (int e)
 {
-    return e == 4 ? "Insufficient Permissions" : e == 3 ? "Not Supported" : "another";
+    return e == 4 ? "Insufficient Permissions" : e == 3 ? "Not Supported" : e == 15 ? "GPU is lost" : "another";
 }

@@ -173,7 +173,57 @@ START_TEST (library_on_a_dead_context)
 }
 END_TEST
 
+/* A library that is there and does not start. */
+static const struct {
+    const char *status;
+    cudaError_t is; /* what the context says */
+    int want;
+    const char *text;
+} starts[] = {
+    { "3", cudaSuccess, -DT_BACKEND_EDEVICE, "gemm: cublasLt handle: CUBLAS_STATUS_ALLOC_FAILED (3)" },
+    { "1", cudaSuccess, -DT_BACKEND_EDEVICE, "gemm: cublasLt handle: another (1)" },
+    { "1", cudaErrorLaunchFailure, -DT_BACKEND_ELOST, "cudaErrorLaunchFailure (719)" },
+};
+
+START_TEST (library_that_does_not_start)
+{
+    const struct dt_backend_options options = { .device = 0 };
+    struct dt_backend_error err = { "" };
+    struct dt_backend_ctx *ctx = NULL;
+    int r;
+
+    use_library ("libnvidia-ml.so.1");
+    setenv ("DT_CUBLASLT_CREATE", starts[_i].status, 1);
+    standin.fails = "cudaStreamQuery";
+    standin.with = (int)starts[_i].is;
+    r = dt_backend_get ()->open (&options, &ctx, &err);
+    ck_assert_msg (r == starts[_i].want && strstr (err.text, starts[_i].text), "%d %s", r, err.text);
+    ck_assert_ptr_null (ctx);
+}
+END_TEST
+
 /* ---- who else computes ---- */
+
+/* A device may be another's: whoever only asks its name starts nothing on it. */
+START_TEST (identify_takes_nothing)
+{
+    static const char *const taken[] = { "cudaSetDevice", "cudaMalloc", "cudaFree", "cudaHostAlloc",
+                                         "cudaStream", "cudaEvent", "cudaMem", "ar_load" };
+    const struct dt_backend_options options = { .timed = 1, .identify = 1 };
+    struct dt_backend_error err = { "" };
+    struct dt_backend_ctx *ctx = NULL;
+    size_t i;
+
+    use_library ("libnvidia-ml.so.1");
+    setenv ("DT_NVML_PIDS", "1", 1);
+    ck_assert_msg (dt_backend_get ()->open (&options, &ctx, &err) == 0, "%s", err.text);
+    ck_assert_str_eq (dt_backend_get ()->identity (ctx)->device, "stand-in");
+    dt_backend_get ()->close (ctx);
+    ck_assert_ptr_nonnull (strstr (standin.calls, "cudaGetDeviceCount"));
+    for (i = 0; i < ARRAY_SIZE (taken); i++)
+        ck_assert_msg (!strstr (standin.calls, taken[i]), "%s", standin.calls);
+}
+END_TEST
 
 static const struct {
     const char *what, *variable, *value;
@@ -196,6 +246,14 @@ static const struct {
     { "no reasons", "DT_NVML_REASONS", "3", 1, DT_BACKEND_OTHERS_UNTIMED, 0, "", DT_BACKEND_KNOWS_OTHERS },
     { "no NVML", "DT_NVML_INIT", "9", 1, DT_BACKEND_OTHERS_UNTIMED, -EBUSY, "NVML does not start", 0 },
     { "no NVML, taken", "DT_NVML_INIT", "9", 1, DT_BACKEND_OTHERS_TAKEN, 0, "", 0 },
+    { "too many to name", "DT_NVML_LIST", "7", 1, DT_BACKEND_OTHERS_UNTIMED, -EBUSY,
+      "one of 65 processes computes", 0 },
+    { "lost to NVML", "DT_NVML_INIT", "15", 1, DT_BACKEND_OTHERS_UNTIMED, -DT_BACKEND_ELOST, "GPU is lost (15)", 0 },
+    { "lost to its address", "DT_NVML_HANDLE", "15", 1, DT_BACKEND_OTHERS_UNTIMED, -DT_BACKEND_ELOST,
+      "GPU is lost (15)", 0 },
+    { "lost to its address, taken", "DT_NVML_HANDLE", "15", 0, DT_BACKEND_OTHERS_TAKEN, -DT_BACKEND_ELOST,
+      "device 0: NVML, asked for device 0000:1b:00.0", 0 },
+    { "no such address", "DT_NVML_HANDLE", "6", 1, DT_BACKEND_OTHERS_UNTIMED, -EBUSY, "is not known", 0 },
     { "lost", "DT_NVML_LIST", "15", 1, DT_BACKEND_OTHERS_TAKEN, -DT_BACKEND_ELOST, "the device is lost", 0 },
 };
 
@@ -363,6 +421,32 @@ START_TEST (cold_runs)
 }
 END_TEST
 
+/* Looks that find the device slowed, of the six that a run takes. */
+static const struct {
+    const char *slow;
+    int want;
+} slowed[] = { { "1", 0 }, { "5", 0 }, { "6", -DT_BACKEND_EUNTRUSTED } };
+
+START_TEST (slowed_device)
+{
+    struct dt_backend_ctx *ctx = open_one (1);
+    struct dt_backend_error err = { "" };
+    struct product p;
+    int r;
+
+    product_init (&p, 64, 128, 0);
+    setenv ("DT_NVML_SLOW", slowed[_i].slow, 1);
+    r = ask (ctx, RUN, &p.call, &err);
+    ck_assert_msg (r == slowed[_i].want, "%s: %d %s", slowed[_i].slow, r, err.text);
+    ck_assert (r == 0 || strstr (err.text, "SM clock 345 MHz, least 1188"));
+    if (r < 0) { /* however soon the next run comes, it looks too */
+        setenv ("DT_NVML_LIST", "15", 1);
+        ck_assert_int_eq (ask (ctx, RUN, &p.call, &err), -DT_BACKEND_ELOST);
+    }
+    dt_backend_get ()->close (ctx);
+}
+END_TEST
+
 START_TEST (no_sweep_without_a_clock)
 {
     struct dt_backend_ctx *ctx = open_one (0);
@@ -388,15 +472,19 @@ int main (void)
         return getchar () == EOF ? 0 : 1;
     s = suite_create ("kernels/cuda/frame");
     tc = tcase_create ("all");
+    tcase_set_timeout (tc, 60);
     setenv ("DETENT_CUDA_CLOCK", "events", 1);
     tcase_add_checked_fixture (tc, use_cublaslt, NULL);
     tcase_add_loop_test (tc, loss, 0, ARRAY_SIZE (losses));
     tcase_add_loop_test (tc, library_on_a_dead_context, 0, ARRAY_SIZE (causes));
+    tcase_add_loop_test (tc, library_that_does_not_start, 0, ARRAY_SIZE (starts));
+    tcase_add_test (tc, identify_takes_nothing);
     tcase_add_loop_test (tc, who_computes, 0, ARRAY_SIZE (lists));
     tcase_add_test (tc, list_that_goes);
     tcase_add_test (tc, no_nvml_at_all);
     tcase_add_loop_test (tc, whose_process, 0, ARRAY_SIZE (children));
     tcase_add_loop_test (tc, cold_runs, 0, ARRAY_SIZE (sizes));
+    tcase_add_loop_test (tc, slowed_device, 0, ARRAY_SIZE (slowed));
     tcase_add_test (tc, no_sweep_without_a_clock);
     suite_add_tcase (s, tc);
     runner = srunner_create (s);
