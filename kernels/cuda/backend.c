@@ -108,6 +108,7 @@ static int start_clock (struct dt_backend_ctx *ctx, struct dt_backend_error *err
 /* What is read before each run that is to find nothing in the cache. */
 static int make_sweep (struct dt_backend_ctx *ctx, struct dt_backend_error *err)
 {
+    cudaError_t e;
     int r;
 
     if (!ctx->timed)
@@ -116,9 +117,9 @@ static int make_sweep (struct dt_backend_ctx *ctx, struct dt_backend_error *err)
         return cuda_fail (err, -DT_BACKEND_EDEVICE, "cuda: device %d does not say how large its L2"
                           " cache is, so no time of it is cold", ctx->device);
     ctx->sweep_bytes = CUDA_SWEEP_TIMES * ctx->l2_bytes;
-    if ((r = cuda_check (ctx, cudaMalloc (&ctx->sweep, ctx->sweep_bytes), "cuda: memory to empty the"
-                         " L2 cache", err)) < 0)
-        return r;
+    e = cudaMalloc (&ctx->sweep, ctx->sweep_bytes);
+    if ((r = cuda_check (ctx, e, "cuda: memory to empty the L2 cache", err)) < 0)
+        return e == cudaErrorMemoryAllocation ? -ENOMEM : r;
     return cuda_check (ctx, cudaMemsetAsync (ctx->sweep, 0, ctx->sweep_bytes, ctx->stream), "cuda: set",
                        err);
 }

@@ -421,6 +421,51 @@ START_TEST (cold_runs)
 }
 END_TEST
 
+/* A timed run that fails half-way is no time, and the next one is whole. */
+static const char *const half_way[] = { "cuda_sweep_launch", "cudaStreamEndCapture", "cudaGraphInstantiate",
+                                        "cudaGraphUpload", "cuda_delay_launch", "cudaGraphLaunch",
+                                        "cudaEventElapsedTime" };
+
+START_TEST (timed_run_that_fails)
+{
+    struct dt_backend_ctx *ctx = open_one (1);
+    struct dt_backend_error err = { "" };
+    struct product p;
+
+    product_init (&p, 64, 128, 0);
+    standin.fails = half_way[_i];
+    standin.with = cudaErrorInvalidValue;
+    ck_assert_int_eq (ask (ctx, RUN, &p.call, &err), -DT_BACKEND_EDEVICE);
+    ck_assert_msg (strstr (err.text, "cudaErrorInvalidValue (1)") && strstr (err.text, "n=64 k=128"), "%s", err.text);
+    standin.fails = NULL;
+    ck_assert_msg (ask (ctx, RUN, &p.call, &err) == 0, "%s", err.text);
+    ck_assert_uint_eq (dt_backend_get ()->elapsed_ns (ctx), 500000);
+    standin.fails = half_way[_i];
+    standin.with = cudaErrorLaunchFailure;
+    ck_assert_int_eq (ask (ctx, RUN, &p.call, &err), -DT_BACKEND_ELOST);
+    ck_assert_msg (strstr (err.text, "cudaErrorLaunchFailure (719)") != NULL, "%s", err.text);
+    standin.fails = NULL;
+    ck_assert_int_eq (ask (ctx, RUN, &p.call, &err), -DT_BACKEND_ELOST);
+    dt_backend_get ()->close (ctx);
+}
+END_TEST
+
+/* An engine may have left no room. */
+START_TEST (no_memory_for_the_sweep)
+{
+    const struct dt_backend_options options = { .timed = 1 };
+    struct dt_backend_error err = { "" };
+    struct dt_backend_ctx *ctx = NULL;
+
+    use_library ("libnvidia-ml.so.1");
+    standin.fails = "cudaMalloc";
+    standin.with = cudaErrorMemoryAllocation;
+    ck_assert_int_eq (dt_backend_get ()->open (&options, &ctx, &err), -ENOMEM);
+    ck_assert_msg (strstr (err.text, "L2 cache: cudaErrorMemoryAllocation (2)") != NULL, "%s", err.text);
+    ck_assert_ptr_null (ctx);
+}
+END_TEST
+
 /* Looks that find the device slowed, of the six that a run takes. */
 static const struct {
     const char *slow;
@@ -484,6 +529,8 @@ int main (void)
     tcase_add_test (tc, no_nvml_at_all);
     tcase_add_loop_test (tc, whose_process, 0, ARRAY_SIZE (children));
     tcase_add_loop_test (tc, cold_runs, 0, ARRAY_SIZE (sizes));
+    tcase_add_loop_test (tc, timed_run_that_fails, 0, ARRAY_SIZE (half_way));
+    tcase_add_test (tc, no_memory_for_the_sweep);
     tcase_add_loop_test (tc, slowed_device, 0, ARRAY_SIZE (slowed));
     tcase_add_test (tc, no_sweep_without_a_clock);
     suite_add_tcase (s, tc);
