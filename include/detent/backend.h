@@ -201,6 +201,7 @@ struct dt_backend {
      * `identify`.  Owned by the caller; `close` takes NULL.
      *   -ENODEV  no such device      -ENOMEM  out of memory
      *   -EBUSY   another process works on it, or nothing tells that none does
+     *   -DT_BACKEND_EDEVICE  it, or a library that is needed, reported an error
      *   -DT_BACKEND_ELOST  it is there, and does not answer */
     int (*open) (const struct dt_backend_options *options, struct dt_backend_ctx **ret,
                  struct dt_backend_error *err);
@@ -213,7 +214,7 @@ struct dt_backend {
      * `plan` counts, until `close`.  Once in a context's life.  NULL: this backend's ranks
      * are always its own (threads), and a context that never joins plays all ranks itself.
      *   -EINVAL  joined before, or no such rank      -errno  of `gather`
-     *   -DT_BACKEND_EDEVICE, -DT_BACKEND_EPEER, -DT_BACKEND_ELOST */
+     *   -ENOMEM, -DT_BACKEND_EDEVICE, -DT_BACKEND_ELOST */
     int (*join) (struct dt_backend_ctx *ctx, const struct dt_backend_join *join,
                  struct dt_backend_error *err);
 
@@ -249,12 +250,13 @@ struct dt_backend {
     /* Compute the call into `output` and return when it is complete.  The
      * workspace's contents are undefined before and after.  Buffers are from
      * `alloc`, with the sizes of `plan`, and must not overlap.
+     *   -EINVAL, -DT_BACKEND_EUNSUPPORTED  as `plan`
      *   -EAGAIN                 of a timed context: this run gave no time, and another
      *                           may; of a group, all ranks run the call again
      *   -DT_BACKEND_EUNTRUSTED  of a timed context: no time to be trusted, since the
      *                           device is slowed, say
      *   -DT_BACKEND_EPEER       of a group
-     *   -EBUSY, -DT_BACKEND_ELOST */
+     *   -EBUSY, -DT_BACKEND_EDEVICE, -DT_BACKEND_ELOST */
     int (*run) (struct dt_backend_ctx *ctx, const struct dt_backend_call *call,
                 const void *operands, void *output, void *workspace,
                 struct dt_backend_error *err);

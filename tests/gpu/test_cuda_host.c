@@ -108,7 +108,7 @@ START_TEST (clocks_that_are_low)
 {
     ck_assert (!cuda_clock_is_low (1980, 1188, 0));
     ck_assert (!cuda_clock_is_low (1188, 1188, 0));
-    ck_assert (cuda_clock_is_low (1089, 1188, 0)); /* bug log B25: 55% of 1980 */
+    ck_assert (cuda_clock_is_low (1089, 1188, 0)); /* 55% of 1980 */
     ck_assert (cuda_clock_is_low (345, 1188, 0x1)); /* at rest */
     ck_assert (!cuda_clock_is_low (1089, 1188, 0x4)); /* the power cap is why */
     ck_assert (!cuda_clock_is_low (1089, 1188, 0x2)); /* the operator is */

@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "kernels/cuda/clock.h"
 #include "kernels/cuda/sweep.h"
@@ -68,14 +67,6 @@ static int die (const struct scan *s, const char *what)
     return 1;
 }
 
-static uint64_t now_ns (void)
-{
-    struct timespec t;
-
-    clock_gettime (CLOCK_MONOTONIC_RAW, &t);
-    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
 static int ok (struct scan *s, cudaError_t e, const char *what)
 {
     return cuda_check (s->ctx, e, what, &s->err);
@@ -114,7 +105,7 @@ static int screen (void *arg, const struct gemm_config *config)
     struct found *f;
     int r;
 
-    if (s->n == MAX_CONFIGS || now_ns () > s->until_ns)
+    if (s->n == MAX_CONFIGS || cuda_host_ns () > s->until_ns)
         return -ETIME;
     if (!config || is_hopeless (s, config))
         return 0;
@@ -302,7 +293,7 @@ static int point (struct scan *s, int64_t n, int64_t k, int64_t tokens, double s
     if ((r = prepare (s, n, k, tokens)) < 0)
         goto fail;
     s->n = 0;
-    s->until_ns = now_ns () + (uint64_t)((tokens < LONG_TOKENS ? 1 : 2) * seconds * 1e9);
+    s->until_ns = cuda_host_ns () + (uint64_t)((tokens < LONG_TOKENS ? 1 : 2) * seconds * 1e9);
     r = gemm_lt_each (&s->call, s->lt, MAX_CUSTOM, screen, s);
     if (r < 0 && r != -ETIME)
         goto fail;
