@@ -1,6 +1,6 @@
 /* cuda/memory.h - the device of a context, and its buffers: alloc, free, set and read of
  * include/detent/backend.h.
- * Uses: cuda.h.  Used by: kernels/cuda/backend.c. */
+ * Uses: cuda.h.  Used by: kernels/cuda/backend.c, kernels/allreduce/cuda/group.c. */
 #ifndef KERNELS_CUDA_MEMORY_H
 #define KERNELS_CUDA_MEMORY_H
 

@@ -173,9 +173,11 @@ static int rank_lost (const struct ar_group *g, const struct dt_backend_call *ca
 static int check (struct ar_group *g, const struct dt_backend_call *call, int r,
                   const struct dt_backend_error *why, struct dt_backend_error *err)
 {
-    if (r == -DT_BACKEND_EPEER)
+    if (r == -DT_BACKEND_EPEER) {
         *g->lost = AR_SOME_RANK;
-    if (*g->lost)
+        return cuda_refuse (call, err, r, "%s; start all ranks again", why->text);
+    }
+    if (*g->lost && r != -DT_BACKEND_ELOST) /* this rank's own device says more */
         return rank_lost (g, call, err);
     return r < 0 ? cuda_refuse (call, err, r, "%s", why->text) : 0;
 }

@@ -1,5 +1,6 @@
 /* Who takes part in a sum: each rank's memory, as every other rank sees it. */
 #include "kernels/allreduce/cuda/allreduce.h"
+#include "kernels/cuda/memory.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -89,11 +90,11 @@ static int make_bank (struct dt_backend_ctx *ctx, struct ar_group *g, struct car
     void *bank = NULL;
     int r;
 
-    if ((r = cuda_check (ctx, cudaMalloc (&bank, ar_bank_bytes (g->ranks, AR_MAX_BLOCKS)),
-                         "allreduce: memory", err)) < 0)
+    if ((r = cuda_alloc (ctx, ar_bank_bytes (g->ranks, AR_MAX_BLOCKS), &bank, err)) < 0)
         return r;
     g->bank[g->rank] = bank;
-    if ((r = cuda_check (ctx, cudaMemset (bank, 0, ar_slots_at (g->ranks, AR_MAX_BLOCKS)), "allreduce: flags", err)) < 0
+    if ((r = cuda_check (ctx, cudaMemset (bank, 0, ar_slots_at (g->ranks, AR_MAX_BLOCKS)),
+                         "allreduce: flags", err)) < 0
         || (r = cuda_check (ctx, cudaDeviceSynchronize (), "allreduce: flags", err)) < 0)
         return r;
     return cuda_check (ctx, cudaIpcGetMemHandle (&card->memory, bank), "allreduce: memory to share", err);
@@ -163,6 +164,8 @@ int ar_group_join (struct dt_backend_ctx *ctx, struct ar_group *g, const struct 
     if ((r = open_banks (ctx, g, cards, err)) == 0)
         join_nccl (g, cards);
 fail:
+    if (r < 0)
+        *g->lost = AR_SOME_RANK; /* a group that was not made gives no sums */
     free (cards);
     return r;
 }

@@ -32,11 +32,13 @@ struct ar_nccl {
                                 ncclComm_t comm, cudaStream_t stream);
     const char *(*text) (ncclResult_t result);
     ncclUniqueId id;
-    int rank, ranks;
+    int rank, ranks, device;
     uint64_t timeout_ns;
-    ncclComm_t comm; /* NULL before the first launch */
+    uint64_t begin_ns; /* since when a run waits; 0: it does not */
+    ncclComm_t comm;   /* NULL before the first launch */
+    int given_up;      /* it gives no more sums */
     pthread_t aborter;
-    int given_up;    /* the aborter is at work */
+    int aborting;      /* the aborter is at work */
 };
 
 _Static_assert (sizeof (ncclUniqueId) == AR_NCCL_ID_BYTES, "an id is a card's");
@@ -68,7 +70,7 @@ int ar_nccl_new (struct ar_nccl **ret, struct dt_backend_error *err)
 
 struct ar_nccl *ar_nccl_free (struct ar_nccl *n)
 {
-    if (n && n->given_up)
+    if (n && n->aborting)
         pthread_join (n->aborter, NULL);
     else if (n && n->comm)
         n->abort (n->comm); /* unlike destroy it waits for nobody */
@@ -107,40 +109,41 @@ static void *abort_main (void *user)
 {
     struct ar_nccl *n = user;
 
+    cudaSetDevice (n->device); /* a thread begins on device 0, which may be another rank's */
     n->abort (n->comm);
     return NULL;
 }
 
-/* Tell what runs on the device to end.  In a thread: abort also waits until no graph is
- * left that has a call of the group in it. */
+/* No more sums of this group, and what runs on the device is told to end.  In a thread:
+ * abort also waits until no graph is left that has a call of the group in it. */
 static void give_up (struct ar_nccl *n)
 {
-    if (!n->given_up)
-        n->given_up = pthread_create (&n->aborter, NULL, abort_main, n) == 0;
+    if (n->comm && !n->given_up)
+        n->aborting = pthread_create (&n->aborter, NULL, abort_main, n) == 0;
+    n->given_up = 1;
 }
 
-static int rank_lost (struct ar_nccl *n, const char *what, struct dt_backend_error *err)
+static int rank_lost (const char *what, struct dt_backend_error *err)
 {
-    give_up (n);
     return cuda_fail (err, -DT_BACKEND_EPEER, "NCCL: %s: a rank is lost", what);
 }
 
-/* An error of NCCL.  Behind one of CUDA there is the device's own, by name. */
-static int check (struct ar_nccl *n, struct dt_backend_ctx *ctx, ncclResult_t e, const char *what,
+static int check (const struct ar_nccl *n, ncclResult_t e, const char *what,
                   struct dt_backend_error *err)
 {
-    cudaError_t cuda;
-
     if (e == ncclSuccess)
         return 0;
     if (e == ncclRemoteError)
-        return rank_lost (n, what, err);
-    cuda = cudaGetLastError ();
-    if (!cuda_is_fatal (cuda))
-        cuda = cudaStreamQuery (ctx->stream);
-    if (cuda_is_fatal (cuda))
-        return cuda_check (ctx, cuda, what, err);
+        return rank_lost (what, err);
     return cuda_fail (err, -DT_BACKEND_EDEVICE, "NCCL: %s: %s (%d)", what, n->text (e), (int)e);
+}
+
+/* Has this run waited for longer than it may? */
+static int is_late (struct ar_nccl *n)
+{
+    if (n->begin_ns == 0)
+        n->begin_ns = cuda_host_ns ();
+    return cuda_host_ns () - n->begin_ns > n->timeout_ns;
 }
 
 static void pause_since (uint64_t begin)
@@ -154,21 +157,20 @@ static void pause_since (uint64_t begin)
 }
 
 /* Until NCCL has done what it was asked for, of which `e` is the first word. */
-static int settle (struct ar_nccl *n, struct dt_backend_ctx *ctx, ncclResult_t e, const char *what,
-                   struct dt_backend_error *err)
+static int settle (struct ar_nccl *n, ncclResult_t e, const char *what, struct dt_backend_error *err)
 {
     uint64_t begin = cuda_host_ns ();
     ncclResult_t state = e;
 
     while (e == ncclSuccess || e == ncclInProgress) {
         if (state != ncclInProgress)
-            return check (n, ctx, state, what, err);
-        if (cuda_host_ns () - begin > n->timeout_ns)
-            return rank_lost (n, what, err);
+            return check (n, state, what, err);
+        if (is_late (n))
+            return rank_lost (what, err);
         pause_since (begin);
         e = n->state (n->comm, &state);
     }
-    return check (n, ctx, e, what, err);
+    return check (n, e, what, err);
 }
 
 /* What NCCL reads from the environment alone, when a group is made.  Sums in the switch
@@ -220,51 +222,67 @@ static int make_group (struct ar_nccl *n, struct dt_backend_ctx *ctx, struct dt_
     config.minCTAs = config.maxCTAs = 1;
     if ((r = set (was, err)) < 0)
         return r;
-    r = settle (n, ctx, n->init (&n->comm, n->ranks, n->id, n->rank, &config), "group", err);
-    restore (was);
+    n->device = ctx->device;
+    r = settle (n, n->init (&n->comm, n->ranks, n->id, n->rank, &config), "group", err);
+    restore (was); /* before threads that read them are told to end */
+    n->begin_ns = 0; /* the sum has a patience of its own */
     return r;
 }
 
 int ar_nccl_launch (struct ar_nccl *n, struct dt_backend_ctx *ctx, const void *x, void *out,
                     size_t elements, int bf16, struct dt_backend_error *err)
 {
-    int r;
+    int r = 0;
 
-    if (!n->comm && (r = make_group (n, ctx, err)) < 0)
-        return r;
-    return settle (n, ctx, n->all_reduce (x, out, elements, bf16 ? ncclBfloat16 : ncclFloat32, ncclSum,
-                                          n->comm, ctx->stream), "all-reduce", err);
+    if (n->given_up)
+        return rank_lost ("all-reduce", err);
+    if (!n->comm)
+        r = make_group (n, ctx, err);
+    if (r == 0)
+        r = settle (n, n->all_reduce (x, out, elements, bf16 ? ncclBfloat16 : ncclFloat32, ncclSum,
+                                      n->comm, ctx->stream), "all-reduce", err);
+    if (r < 0)
+        give_up (n);
+    return r;
 }
 
-/* cudaErrorNotReady: it was not idle by then, or NCCL has an error, `*ret_state`. */
-static cudaError_t poll_stream (struct ar_nccl *n, cudaStream_t stream, uint64_t timeout_ns,
-                                ncclResult_t *ret_state)
+/* The error that NCCL met meanwhile, or ncclSuccess. */
+static ncclResult_t state_of (const struct ar_nccl *n)
+{
+    ncclResult_t state = ncclSuccess, e = n->state (n->comm, &state);
+
+    if (e != ncclSuccess)
+        state = e;
+    return state == ncclInProgress ? ncclSuccess : state;
+}
+
+/* Once it is given up, for what runs on the device to end. */
+static void see_it_end (cudaStream_t stream)
 {
     uint64_t begin = cuda_host_ns ();
-    cudaError_t e;
 
-    *ret_state = ncclSuccess;
-    while ((e = cudaStreamQuery (stream)) == cudaErrorNotReady
-           && cuda_host_ns () - begin <= timeout_ns) {
-        if (!n->given_up && (n->state (n->comm, ret_state) != ncclSuccess || *ret_state != ncclSuccess))
-            break;
+    while (cudaStreamQuery (stream) == cudaErrorNotReady && cuda_host_ns () - begin <= GIVE_UP_NS)
         pause_since (begin);
-    }
-    cudaGetLastError (); /* not ready is no error of the next call's */
-    return e;
 }
 
 int ar_nccl_wait (struct ar_nccl *n, struct dt_backend_ctx *ctx, struct dt_backend_error *err)
 {
-    ncclResult_t state, ignored;
-    cudaError_t e = poll_stream (n, ctx->stream, n->timeout_ns, &state);
+    uint64_t begin = cuda_host_ns ();
+    ncclResult_t state = ncclSuccess;
+    cudaError_t e;
     int r;
 
-    if (e != cudaErrorNotReady)
+    while ((e = cudaStreamQuery (ctx->stream)) == cudaErrorNotReady
+           && (state = state_of (n)) == ncclSuccess && !is_late (n))
+        pause_since (begin);
+    n->begin_ns = 0;
+    if (e != cudaErrorNotReady) {
+        cudaGetLastError (); /* not ready is no error of the next call's */
         return cuda_check (ctx, e, "run", err);
-    r = state == ncclSuccess ? rank_lost (n, "all-reduce", err)
-                             : check (n, ctx, state, "all-reduce", err);
+    }
+    r = state == ncclSuccess ? rank_lost ("all-reduce", err) : check (n, state, "all-reduce", err);
     give_up (n);
-    poll_stream (n, ctx->stream, GIVE_UP_NS, &ignored);
+    see_it_end (ctx->stream);
+    cudaGetLastError ();
     return r;
 }

@@ -436,10 +436,9 @@ static __global__ void __launch_bounds__ (AR_THREADS) reduce (const __grid_const
         return;
     }
     state = load_state (k);
-    if (state.lost)
+    if (__syncthreads_or (state.lost)) /* all of a block or none: another may just give up */
         return;
     k.epoch = state.epoch;
-    __syncthreads ();
     n = ALGORITHM == AR_TWO_SHOT ? two_shot<BF16> (k)
         : ALGORITHM == AR_PUSH ? one_shot<BF16, 1> (k) : one_shot<BF16, 0> (k);
     if (threadIdx.x == 0 && n)
