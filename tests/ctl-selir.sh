@@ -59,7 +59,7 @@ expr ()
 # body LINES: statements that set out0
 body () { { opening int; printf '%s\n' "$@"; echo "    return Choice(out0=out0)"; } > "$tmp/p.py"; }
 
-# --- B01: floor division and modulo
+# --- floor division and modulo
 for v in 1:-3:85 128:-2:84 300:0:0 301:0:1; do
     m=${v%%:*} rest=${v#*:}
     expr int '(M - 300) // 128' "$m" "${rest%:*}"
@@ -76,7 +76,7 @@ expr int 'K // M' 8 512
 run 2 'p.py:[0-9]*:[0-9]*: ZeroDivisionError' 0
 says '^ *^'
 
-# --- B03: the edges of 64 bits
+# --- the edges of 64 bits
 body '    x = -9223372036854775808 + M' '    out0 = x % -1'
 run 0 '^out0 = 0$' 0
 body '    x = -9223372036854775808 + M' '    out0 = x // -1'
@@ -85,21 +85,21 @@ run 2 'p.py:[0-9]*:[0-9]*: OverflowError' 0
 body '    out0 = (M + 152063) * 8192 * 8192 * 1048576'
 run 2 'OverflowError' 1
 
-# --- B04: chained comparison
+# --- chained comparison
 expr bool '1 < M < 64' 100 False
 expr bool '1 < M < 64' 10 True
 expr bool '1 < 2 == True' 0 False
 expr bool '1 < M < 1 // M' 0 False
 expr bool '3 > 2 in [2]' 0 True
 
-# --- B05: and, or
+# --- and, or
 expr int 'False or 42' 0 42
 expr int 'M and K // M' 0 0
 expr int 'M and K // M' 2 2048
 expr bool '(M == 0) or (K // M > 8)' 0 True
 expr bool 'M == 1 or M == 2 or M == 3 or M == 4' 4 True
 
-# --- B06: precedence
+# --- precedence
 expr int '-2 ** 2' 0 -4
 expr int '2 ** 3 ** 2' 0 512
 expr bool 'not 0 == 1' 0 True
@@ -109,7 +109,7 @@ expr int '8 >> 1 + 1' 0 2
 expr bool '1 | 2 == 2' 0 False
 expr bool 'M | 2 == 2' 1 False
 
-# --- B07: set on one branch only
+# --- set on one branch only
 body '    if M > 4:' '        s = 2' '    out0 = s'
 run 0 '^out0 = 2$' 8
 run 2 'p.py:[0-9]*:[0-9]*: UnboundLocalError' 1
@@ -118,7 +118,7 @@ body '    if M > 4:' '        s = 2' '    elif M > 2:' '        s = 1' '    out0
 run 0 '^out0 = 1$' 3
 run 2 'UnboundLocalError' 1
 
-# --- B09: depth
+# --- depth
 deep () { "$PYTHON3" -c "print('    out0 = ' + '(' * $1 + 'M' + ')' * ($1))"; }
 for depth in 5000 1000000; do
     body "$(deep $depth | cut -c1-1000000)"
@@ -130,7 +130,7 @@ want 2 'p.py:[0-9]*:[0-9]*: ' selir check "$tmp/p.py"
 print("    " * 102 + "pass")'; echo '    return Choice(out0=1)'; } > "$tmp/p.py"
 want 2 'p.py:[0-9]*:[0-9]*: ' selir check "$tmp/p.py"
 
-# --- B10: bytes at the edge
+# --- bytes at the edge
 body '    out0 = M + 1'
 cp "$tmp/p.py" "$tmp/plain"
 same () { run 0 '^out0 = 8$' 7; }
@@ -148,7 +148,7 @@ bad () { want 2 'p.py:[0-9]*:[0-9]*: ' selir check "$tmp/p.py"; }
 { opening int; printf '\tout0 = 1\n        return Choice(out0=out0)\n'; } > "$tmp/p.py"; bad
 : > "$tmp/p.py"; bad
 
-# --- B12: what is not in the language is refused by name, in one diagnostic
+# --- what is not in the language is refused by name, in one diagnostic
 refuse () # WHAT LINE...
 {
     what=$1

@@ -31,7 +31,7 @@ for n in 0 4 8 30 $((size / 2)) $((size - 1)); do
     one_line
     code 2 trace submit "$tmp/cut.dtrace" --workload w
 done
-# B39: what is whole is kept on demand, counted, and said in the provenance.
+# What is whole is kept on demand, counted, and said in the provenance.
 code 0 trace import "$samples/azure_conv_sample.csv" --format azure-csv --deployment "$host" \
     -o "$tmp/whole.dtrace" --json
 whole=$(trace 'print(s["distinct"])')

@@ -393,7 +393,7 @@ dist_check_SCRIPTS += tests/programs-vllm.sh tests/deployment-new.sh
 TESTS += tests/programs-vllm.sh tests/deployment-new.sh
 EXTRA_DIST += tests/programs_vllm.py tests/configs/llama-3.1-70b.json tests/configs/qwen3-30b-a3b.json
 
-# keys, and stores of another version; entries of the bug log that detentctl shows
+# keys, and stores of another version; what once gave wrong answers, through detentctl
 dist_check_SCRIPTS += tests/issues/b13-cuts.sh tests/issues/b19-tables.sh tests/issues/b07-unset.sh tests/issues/b32-neighbour.sh \
 	tests/issues/b35-empty.sh
 TESTS += tests/issues/b13-cuts.sh tests/issues/b19-tables.sh tests/issues/b07-unset.sh tests/issues/b32-neighbour.sh \

@@ -284,7 +284,7 @@ START_TEST (shared_pages)
 }
 END_TEST
 
-/* Bug log B32: a decode beside a row of 9 tokens, and beside one of 10, with the key
+/* A decode beside a row of 9 tokens, and beside one of 10, with the key
  * block of the batch's longest query, and with one block for both. */
 START_TEST (neighbours_length)
 {
@@ -366,7 +366,7 @@ START_TEST (mixed_batch)
 }
 END_TEST
 
-/* Bug log B33: empty and short requests, twins, a full last page. */
+/* Empty and short requests, twins, a full last page. */
 START_TEST (short_requests)
 {
     static const struct rig_request batch[] = {

@@ -445,7 +445,7 @@ START_TEST (repeated_calls)
 }
 END_TEST
 
-/* Bug log B39: 10 million rows of which 200 are distinct, as a recorder that merges
+/* 10 million rows of which 200 are distinct, as a recorder that merges
  * nothing writes them: the trace is that of 200 calls with counts, byte for byte, and no
  * memory but that of a block is needed for the rest. */
 #define MANY_BLOCKS 500

@@ -139,7 +139,7 @@ START_TEST (bits_of_every_build)
 }
 END_TEST
 
-/* Bug log B38: fp32 keeps 24 bits; a product that took TF32's 11 would give 14336. */
+/* fp32 keeps 24 bits; a product that took TF32's 11 would give 14336. */
 START_TEST (all_bits_of_fp32)
 {
     static const int64_t site[FACTS] = { 1, 3, 0, 0 }, one[] = { 1 };
@@ -164,7 +164,7 @@ START_TEST (all_bits_of_fp32)
 }
 END_TEST
 
-/* Bug log B35: M = 0, 1, 0, 7: nothing is started for none, and the rest is unmoved. */
+/* M = 0, 1, 0, 7: nothing is started for none, and the rest is unmoved. */
 START_TEST (no_rows)
 {
     static const int64_t none[] = { 0, 0 }, one[] = { 1 };

@@ -33,7 +33,7 @@ START_TEST (invariance)
 }
 END_TEST
 
-/* Bug log B35: M = 1 is row 0 of M = 64, and any row of it. */
+/* M = 1 is row 0 of M = 64, and any row of it. */
 START_TEST (one_row_of_many)
 {
     const int64_t *site = sites[_i % (int)ARRAY_SIZE (sites)];

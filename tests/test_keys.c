@@ -1,5 +1,4 @@
-/* tests/test_keys.c - what is in a key and what is not, and a store of another version:
- * B16 and B17 of the bug log. */
+/* tests/test_keys.c - what is in a key and what is not, and a store of another version. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,7 +18,7 @@
 
 static struct dt_err err;
 
-/* --- B16 ----------------------------------------------------------------------------- */
+/* --- keys ---------------------------------------------------------------------------- */
 
 /* One tuple of deployments/host-small.yaml, with one change in it or in its program. */
 struct made {

@@ -569,7 +569,7 @@ static void resolve (struct detent_selector *s, const struct detent_call *call, 
     e->used[3] = c.each[2][1];
 }
 
-/* B22: resolved once at a dummy call, run at another.  Unpinned, the other call gets
+/* Resolved once at a dummy call, run at another.  Unpinned, the other call gets
  * another split: caught.  Pinned, both get the same: accepted, though a free field
  * follows the batch. */
 START_TEST (b22_resolved_once)
@@ -603,7 +603,7 @@ START_TEST (b22_resolved_once)
 }
 END_TEST
 
-/* --- free tables: B19 --------------------------------------------------------------------- */
+/* --- free tables ------------------------------------------------------------------------------- */
 
 /* A cell holds at both its ends; beyond them the program's value stands.  The tuner
  * measures no tables so far, and verify and engines select through this one function:

@@ -202,7 +202,7 @@ START_TEST (bits_of_every_build)
 }
 END_TEST
 
-/* Bug log B34: 8 experts, 2 slots, 5 tokens. */
+/* 8 experts, 2 slots, 5 tokens. */
 static const struct {
     const char *what;
     int32_t id[5][2];

@@ -32,7 +32,7 @@ static const struct {
     { "a branch that ranges rule out",
       "    x = 4\n    if call.m > facts.n:\n        x = call.m\n    return Choice(x=x, y=0)\n", 3,
       " | proved", 0 },
-    { "B32: a threshold on the batch",
+    { "a threshold on the batch",
       "    tile = 192\n    if call.m <= 9:\n        tile = 64\n    return Choice(x=tile, y=0)\n", 20,
       "choose.tile: 64 192 | proved proved", 0 },
     { "an unpinnable average", "    avg = min(call.t // call.m, 2)\n    return Choice(x=avg, y=0)\n",

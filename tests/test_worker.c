@@ -322,7 +322,7 @@ static void tear_down (void)
     rmdir (folder.dir);
 }
 
-/* Bug log B24: times are warm, as the worker says: a backend that takes longer on operands
+/* Times are warm, as the worker says: a backend that takes longer on operands
  * that are not where the last ones were does so once, however many repeats there are and
  * in the next request too. */
 START_TEST (b24_caches_are_as_told)

@@ -50,7 +50,7 @@ exits 1 "$bin/tests/verify_varying" $common --trace "$tmp/t.dtrace" --rows $rows
 has "$some"
 has 'must not serve'
 
-# Bug log B38: a value that is not a number is reported, equal as its bits may be.
+# A value that is not a number is reported, equal as its bits may be.
 planted=$bin/tests/.libs/backend-planted.so
 export DT_PLANT=nan
 serve planted "$endpoint-planted" "$planted"

@@ -1,7 +1,7 @@
 #!/bin/sh
-# B07 of the bug log through `detentctl solve --offline`: a local that is unset on one
-# path makes the inputs of that path illegal, though no selection point needs the value
-# that is wrong there; behind a pin, nobody computes it.
+# Through `detentctl solve --offline`: a local that is unset on one path makes the inputs
+# of that path illegal, though no selection point needs the value that is wrong there;
+# behind a pin, nobody computes it.
 set -eu
 . "$top_srcdir/tests/lib.sh"
 

@@ -1,7 +1,7 @@
 #!/bin/sh
-# B13, B14 and B15 of the bug log through `detentctl solve --offline`: no cut needed, only
-# the output itself, none possible, the cut nearest the sinks.  Then inputs that no call
-# of the family has, and a claim about no field.
+# Cuts through `detentctl solve --offline`: no cut needed, only the output itself, none
+# possible, the cut nearest the sinks.  Then inputs that no call of the family has,
+# and a claim about no field.
 set -eu
 . "$top_srcdir/tests/lib.sh"
 
@@ -44,7 +44,7 @@ solve ()
 }
 runtime='requests: Runtime[range(1, 65)]'
 
-# B13: (a) only the output itself, (b) and (d) nothing, (c) one path
+# (a) only the output itself, (b) and (d) nothing, (c) one path
 program "$runtime" <<'E'
     return Choice(splits=M)
 E
@@ -66,7 +66,7 @@ program "$runtime" <<'E'
 E
 solve 0 'No pins'
 
-# B14: (a) one pin at the end, with and without d -> c; (b) two; (c) a value used twice
+# (a) one pin at the end, with and without d -> c; (b) two; (c) a value used twice
 # counts once
 for more in '' ' + d'; do
     program "$runtime" <<E
@@ -108,7 +108,7 @@ solve 0 '^choose.c '
 grep -q '^choose.e ' "$tmp/out" || fail 'e is no pin'
 [ "$(grep -c ' cuts ' "$tmp/out")" -eq 2 ] || fail 'not two pins'
 
-# B15 and section 3: a program's inputs are the family's, of the family's class
+# A program's inputs are the family's, of the family's class
 program 'reqests: Runtime[range(1, 65)]' <<'E'
     return Choice(splits=4)
 E

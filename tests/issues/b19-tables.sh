@@ -1,5 +1,5 @@
 #!/bin/sh
-# B19 of the bug log: a table whose keys are buckets (16, 32), with a "version" among
+# A table whose keys are buckets (16, 32), with a "version" among
 # them, and values above the last.  The bucket is the program's own lookup, so solving,
 # tuning, verifying and serving all use that one; a row is legal only if it is for every
 # input that falls to it.  (Free tables: tests/test_libdetent.c, b19_table_edges.)

@@ -1,5 +1,5 @@
 #!/bin/sh
-# B32 of the bug log: a neighbour's length changes my bits.  A tile by the batch's longest
+# A neighbour's length changes my bits.  A tile by the batch's longest
 # query (64 up to 9, else 192), and a count by its average: both follow the batch, and
 # the pin is the value that does, not the input.  (The bits of batches with a row of 9 and
 # of 10 tokens: tests/test_attention_invariance.c, neighbours_length.)

@@ -1,5 +1,5 @@
 #!/bin/sh
-# B35 of the bug log: a trace of products of 0, 1, 0 and 7 rows, tuned, committed and
+# A trace of products of 0, 1, 0 and 7 rows, tuned, committed and
 # verified: the empty calls are counted, start nothing, and harm no later one; and a
 # program that divides by the rows says where.  (Bits of M = 1 against M = 64: tests/
 # test_gemm_invariance.c; K = 0, N = 1 and launches of no rows: tests/test_gemm.c.)
