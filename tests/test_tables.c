@@ -237,6 +237,30 @@ START_TEST (find_tables)
 }
 END_TEST
 
+static int slowed (void *ctx, struct dt_err *reterr)
+{
+    (void)ctx;
+    return dt_err_set (reterr, -DT_EUNTRUSTED, "device 0 is slowed");
+}
+
+/* A device that is slowed is no verdict of the race: not "no table". */
+START_TEST (slowed_in_the_race)
+{
+    struct backend b = { .gain = 0.2 };
+    struct dt_tune_hooks hooks = { .ctx = &b, .plan = plan, .measure = measure, .fresh = slowed };
+    struct dt_tune_options o = { .budget_s = 60 };
+    const struct dt_trace_site *site = &rig.trace->site[0];
+    struct dt_tables_result r;
+    struct dt_arena a = { 0 };
+    struct dt_err err = { "" };
+
+    ck_assert_int_eq (dt_tables_find (rig.solution, legal (), &site, 1, fields, 2, &o, &hooks, &a,
+                                      &r, &err), -DT_EUNTRUSTED);
+    ck_assert_msg (strstr (err.text, "is slowed"), "%s", err.text);
+    dt_arena_done (&a);
+}
+END_TEST
+
 START_TEST (no_memory)
 {
     size_t at = legal (), step = 1;
@@ -279,6 +303,7 @@ int main (void)
     tcase_add_checked_fixture (tt, setup, teardown);
     tcase_set_timeout (tt, 120);
     tcase_add_loop_test (tt, find_tables, 0, DT_ARRAY_SIZE (finds));
+    tcase_add_test (tt, slowed_in_the_race);
     tcase_add_test (tt, no_memory);
     suite_add_tcase (s, tc);
     suite_add_tcase (s, tt);

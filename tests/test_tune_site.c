@@ -19,6 +19,7 @@ struct backend {
     uint64_t plans, measured, kept;
     int64_t no_stride; /* a split_stride without a kernel */
     int refuse_all;
+    uint64_t cancel_at; /* the plan that finds the tune cancelled; 0: none */
 };
 
 static int64_t param (const struct dt_tune_call *c, const char *name)
@@ -36,7 +37,8 @@ static int plan (void *ctx, const struct dt_tune_call *c, uint64_t ret[2], int *
     struct backend *b = ctx;
 
     (void)err;
-    b->plans++;
+    if (++b->plans == b->cancel_at)
+        return -DT_ECANCELLED;
     ret[0] = (uint64_t)param (c, "block_n");
     ret[1] = (uint64_t)param (c, "split_stride") << 8 | (uint64_t)param (c, "tile_m");
     *ret_unsupported = b->refuse_all || param (c, "split_stride") == b->no_stride;
@@ -178,9 +180,13 @@ START_TEST (without_a_kernel)
 
     ck_assert_msg (tune (&b, 0, &r, &err) == 0, "%s", err.text);
     ck_assert_int_ne (pin_of (r.chosen, "split_stride"), 512);
-    b.refuse_all = 1;
+    b = (struct backend){ .refuse_all = 1 };
     ck_assert_int_eq (tune (&b, 0, &r, &err), -DT_EILLEGAL);
     ck_assert_ptr_nonnull (strstr (err.text, "no kernel"));
+    /* Cancelled while all calls that the first refuses are looked for: that is said. */
+    b.cancel_at = b.plans;
+    b.plans = 0;
+    ck_assert_int_eq (tune (&b, 0, &r, &err), -DT_ECANCELLED);
 }
 END_TEST
 

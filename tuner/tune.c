@@ -235,9 +235,14 @@ static int name_calls (const struct site *s, const struct dt_trace_site *const *
                        size_t n_traces, struct dt_err *reterr)
 {
     struct dt_err all = { "" };
+    int r;
 
-    if (s->cover.n_refused == 0
-        || check_all (s, s->cover.refusal[0].assignment, trace, n_traces, &all) != -DT_EILLEGAL)
+    if (s->cover.n_refused == 0)
+        return -DT_EILLEGAL;
+    r = check_all (s, s->cover.refusal[0].assignment, trace, n_traces, &all);
+    if (r < 0 && r != -DT_EILLEGAL) /* cancelled, or the device: not the assignments' fault */
+        return dt_err_set (reterr, r, "%s", all.text);
+    if (r == 0)
         return -DT_EILLEGAL;
     return dt_err_set (reterr, -DT_EILLEGAL, "no legal value is usable: each of %zu legal "
                        "assignments is refused; the first: %s", s->cover.n_legal, all.text);

@@ -82,7 +82,7 @@ struct dt_tune_refusal {
 #define DT_TUNE_REFUSED_CALLS 8 /* of each, that are named; likewise */
 
 /* "3 calls (tokens=48; tokens=80; tokens=112): WHY", terminated; returns it. */
-#define DT_TUNE_REFUSAL_TEXT 800
+#define DT_TUNE_REFUSAL_TEXT 900
 char *dt_tune_refusal_text (const struct dt_tune_refusal *r, char text[DT_TUNE_REFUSAL_TEXT]);
 
 /* What came out. */
