@@ -207,20 +207,31 @@ struct trying {
     char device[DT_HOLD_DEVICE];
     int shared;
     int r;
+    int lasts; /* it cannot be tried at all, for a reason that does not pass */
     struct dt_err err;
 };
 
-/* In a worker of its own, which holds the lease. */
-static int probe (const struct dt_options *o, Detent__WorkerProbe *m, struct dt_err *reterr)
+/* Does an attempt to name and lock a device say that there is none, or no backend or lock for
+ * it?  Not so if it is used or lost, or if the worker failed. */
+static int is_lasting (int r)
 {
+    return r != -DT_ELOST && r != -EBUSY && r != -EAGAIN && r != -DT_EWORKER && r != -ENOMEM;
+}
+
+/* In a worker of its own, which holds the lease. */
+static int probe (struct trying *t, Detent__WorkerProbe *m, struct dt_err *reterr)
+{
+    const struct dt_options *o = t->d->options;
     Detent__WorkerRequest rq = DETENT__WORKER_REQUEST__INIT;
     struct dt_lease lease = { .n = 0 };
     Detent__WorkerReply *reply;
     struct dt_worker *w = NULL;
     int r;
 
-    if ((r = dt_lease_take (&lease, o, m->backend, m->device, 1, reterr)) < 0)
+    if ((r = dt_lease_take (&lease, o, m->backend, m->device, 1, reterr)) < 0) {
+        t->lasts = is_lasting (r);
         return r;
+    }
     rq.body_case = DETENT__WORKER_REQUEST__BODY_PROBE;
     rq.probe = m;
     if ((r = dt_worker_new (o->profiler, lease.fd, lease.n, &w, reterr)) == 0
@@ -245,7 +256,7 @@ static int ask_device (struct trying *t, struct dt_err *reterr)
     if (!(m.backend = dt_strf ("%s/detent-backend-%.*s.so", o->backend_dir,
                                (int)(colon - t->device), t->device)))
         return dt_err_nomem (reterr);
-    r = probe (o, &m, reterr);
+    r = probe (t, &m, reterr);
     dt_free (m.backend);
     return r;
 }
@@ -255,14 +266,15 @@ static int clear (struct dt_store *s, void *ctx, struct dt_err *reterr)
     return dt_store_hold_clear (s, ctx, reterr);
 }
 
-/* On the tuner's thread. */
+/* On the tuner's thread.  Where no trial can succeed, the jobs are not left to wait for one:
+ * each meets the reason itself, and fails with it. */
 static void try (struct dt_work *w, struct dt_store *s)
 {
     struct trying *t = (struct trying *)w;
     struct dt_err ignored;
 
     (void)s;
-    if ((t->r = ask_device (t, &t->err)) < 0)
+    if ((t->r = ask_device (t, &t->err)) < 0 && !t->lasts)
         return;
     dt_pool_transact (t->d->writer, clear, t->device, &ignored); /* else a start tries again */
     dt_holds_release (t->d->holds, t->device);
@@ -284,6 +296,9 @@ static void tried (struct dt_work *w, struct dt_daemon *d)
     pthread_mutex_unlock (&d->holds->lock);
     if (t->r == 0)
         dt_log (DT_LOG_INFO, "hold", "%s answers again; its jobs go on", t->device);
+    else if (t->lasts)
+        dt_log (DT_LOG_WARNING, "hold", "%s cannot be tried and is held no more: %s", t->device,
+                t->err.text);
     else
         dt_log (DT_LOG_DEBUG, "hold", "%s is still held: %s", t->device, t->err.text);
     dt_free (t);

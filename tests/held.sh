@@ -191,5 +191,14 @@ tune 0 host-small --device 1 --shared --detach
 until_jobs 'j[27]=="held"'
 fault1 busy process 7 computes on device 1
 until_jobs 'j[27]=="done"'
+# A device that is there no more: its job is not left waiting, and says why it fails.
+fault1 gone cudaErrorUnknown
+tune 10 host-small --device 1
+tune 0 host-small --device 1 --detach
+until_jobs 'j[29]=="held"'
+rm "$backends/detent-backend-host.so"
+until_jobs 'j[29]=="failed" and "detent-backend-host.so" in job[29]["what"]'
+code 0 status --json
+json 'assert o["status"]["held"] == []'
 daemon_stop
 echo "held: $checks checks"
