@@ -5,6 +5,19 @@
 
 #include "base/mem.h"
 
+void dt_others_add (struct dt_others *o, int64_t n)
+{
+    o->known |= n >= 0;
+    o->unknown |= n < 0;
+    if (n > o->most)
+        o->most = (uint32_t)n;
+}
+
+int64_t dt_others_most (const struct dt_others *o)
+{
+    return o->most > 0 || (o->known && !o->unknown) ? (int64_t)o->most : -1;
+}
+
 static int note (struct dt_clocks *c, int has, uint32_t mhz, struct dt_err *reterr)
 {
     void *items = c->mhz;
@@ -23,6 +36,7 @@ int dt_conditions_add (struct dt_conditions *c, const Detent__WorkerState *s,
 {
     int r;
 
+    dt_others_add (&c->others, s && s->has_others ? (int64_t)s->others : -1);
     if (!s)
         return 0;
     if ((r = note (&c->clock, s->has_clock_mhz, s->clock_mhz, reterr)) < 0
@@ -30,15 +44,7 @@ int dt_conditions_add (struct dt_conditions *c, const Detent__WorkerState *s,
         return r;
     c->any_reasons |= s->has_reasons;
     c->reasons |= s->has_reasons ? s->reasons : 0;
-    dt_conditions_others (c, s->has_others ? (int64_t)s->others : -1);
     return 0;
-}
-
-void dt_conditions_others (struct dt_conditions *c, int64_t others)
-{
-    c->knows_others |= others >= 0;
-    if (others > c->others)
-        c->others = (uint32_t)others;
 }
 
 static int ascending (const void *a, const void *b)
@@ -66,13 +72,13 @@ void dt_conditions_describe (struct dt_conditions *c, Detent__JobReply *ret)
         = summarise (&c->memory, &ret->memory_mhz_least, &ret->memory_mhz);
     ret->has_clock_reasons = c->any_reasons;
     ret->clock_reasons = c->reasons;
-    ret->has_contended = c->knows_others;
-    ret->contended = c->others;
+    ret->has_contended = dt_others_most (&c->others) >= 0;
+    ret->contended = c->others.most;
 }
 
 void dt_conditions_done (struct dt_conditions *c)
 {
     dt_free (c->clock.mhz);
     dt_free (c->memory.mhz);
-    *c = (struct dt_conditions){ .others = 0 };
+    *c = (struct dt_conditions){ .any_reasons = 0 };
 }

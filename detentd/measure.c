@@ -98,6 +98,28 @@ static int start_worker (struct dt_measure *m, Detent__WorkerReply **ret, struct
     return dt_err_set (reterr, -DT_EWORKER, "the worker did not say who it is");
 }
 
+/* Take the lease, unless a device is held.  The worker that names them says how many they
+ * are: ranks that are threads share one. */
+static int take_free (struct dt_measure *m, const char *backend, struct dt_err *reterr)
+{
+    struct dt_job *j = m->job;
+    struct dt_err held;
+    int r;
+
+    j->devices = 1; /* as far as is known */
+    if ((r = dt_holds_check (j->d->holds, backend, j->device, 1, reterr)) < 0)
+        return r;
+    j->devices = m->ranks > 1 ? m->ranks : 1;
+    r = dt_lease_take (&m->lease, j->d->options, m->plugin, j->device, j->devices, reterr);
+    if (r == -DT_ELOST /* one that was lost before may have no name */
+        && dt_holds_check (j->d->holds, backend, j->device, j->devices, &held) < 0)
+        return dt_err_set (reterr, -EAGAIN, "%s", held.text);
+    if (r < 0)
+        return note_bad (m, r, reterr);
+    j->devices = m->lease.devices;
+    return dt_holds_check (j->d->holds, backend, j->device, j->devices, reterr);
+}
+
 /* The devices are this job's, until the measuring ends. */
 static int take_devices (struct dt_measure *m, const char *backend, struct dt_err *reterr)
 {
@@ -109,13 +131,7 @@ static int take_devices (struct dt_measure *m, const char *backend, struct dt_er
         if (!(j->backend = dt_strdup (backend)))
             return dt_err_nomem (reterr);
     }
-    j->devices = m->ranks > 1 ? m->ranks : 1;
-    r = dt_holds_check (j->d->holds, backend, j->device, j->devices, reterr);
-    if (r == 0)
-        r = note_bad (m, dt_lease_take (&m->lease, j->d->options, m->plugin, j->device, j->devices,
-                                        reterr), reterr);
-    if (r == 0)
-        j->devices = m->lease.devices;
+    r = take_free (m, backend, reterr);
     j->waits = r == -EAGAIN;
     return r;
 }
@@ -129,7 +145,6 @@ int dt_measure_open (struct dt_measure *m, struct dt_job *job, const char *backe
     m->units = units;
     m->ranks = ranks;
     m->flushed_ns = dt_time_mono_ns ();
-    m->others = -1;
     if (!dt_wire_name_ok (backend))
         return dt_err_set (reterr, -DT_EINPUT, "backend '%s' is not a name", backend);
     if (!(m->plugin = dt_strf ("%s/detent-backend-%s.so", job->d->options->backend_dir, backend)))
@@ -162,15 +177,44 @@ void dt_measure_close (struct dt_measure *m)
     m->plugin = NULL;
 }
 
+/* One look; *ret: does the backend tell how many others there are? */
+static int look (struct dt_measure *m, int *ret, struct dt_err *reterr)
+{
+    Detent__WorkerRequest rq = DETENT__WORKER_REQUEST__INIT;
+    Detent__WorkerLook look = DETENT__WORKER_LOOK__INIT;
+    Detent__WorkerReply *reply;
+    int64_t others = -1;
+    int r;
+
+    rq.body_case = DETENT__WORKER_REQUEST__BODY_LOOK;
+    rq.look = &look;
+    if ((r = call (m, &rq, "a look at the device", &reply, reterr)) < 0)
+        return r;
+    if (reply->body_case == DETENT__WORKER_REPLY__BODY_STATE && reply->state->has_others)
+        others = reply->state->others;
+    detent__worker_reply__free_unpacked (reply, NULL);
+    dt_others_add (&m->others, others);
+    dt_others_add (&m->conditions.others, others);
+    *ret = others >= 0;
+    return 0;
+}
+
 /* --- what is known from before ------------------------------------------------- */
 
-/* A job that is to be alone takes no contended time, and of the job that measured one
- * nothing behind it: in which order that went on, it says itself. */
+/* A time that a job of its own device may take: nobody else was there, or the backend never
+ * tells. */
+static int is_alone (const struct dt_measure *m, const struct dt_measurement *one)
+{
+    return one->others == 0 || (one->others < 0 && !m->tells_others);
+}
+
+/* A job that is to be alone takes no time that may be contended, and of the job that measured
+ * one nothing behind it: in which order that went on, it says itself. */
 static int add_known (void *ctx, const struct dt_measurement *one)
 {
     struct dt_measure *m = ctx;
 
-    if (one->others > 0 && !m->job->shared)
+    if (!m->job->shared && !is_alone (m, one))
         m->contended_job = one->job;
     if (one->job == m->contended_job)
         return 0;
@@ -188,28 +232,39 @@ int dt_measure_recall (struct dt_measure *m, struct dt_store *s, struct dt_err *
     m->contended_job = 0;
     if (m->job->anew)
         return 0;
+    if ((r = look (m, &m->tells_others, reterr)) < 0)
+        return r;
     r = dt_store_measurements (s, m->backend, &m->plan, add_known, m, reterr);
     return r == -ENOMEM ? dt_err_nomem (reterr) : r;
 }
 
-/* Only the one that was asked for at this point: what follows a difference was timed
- * beside other work, and is no pair to what is timed now. */
+/* To the first of the next job, or the end. */
+static void skip_job (struct dt_measure *m)
+{
+    uint64_t job = m->known[m->at_known].job;
+
+    while (m->at_known < m->n_known && m->known[m->at_known].job == job)
+        m->at_known++;
+}
+
+/* A tune of the same plan asks in the same order, as far as times do not decide it.  A job
+ * that asked for another one here went another way, so that nothing more is taken of it. */
 static int on_recall (void *ctx, const struct dt_tune_at *at, uint64_t *ret_ns)
 {
     struct dt_measure *m = ctx;
-    const struct dt_measurement *k = &m->known[m->at_known];
+    const struct dt_measurement *k;
 
-    if (m->at_known == m->n_known)
-        return 0;
-    if (k->assignment != at->assignment || k->call != at->call
-        || !dt_digest_equal (&k->trace, &m->job->trace[at->trace])) {
-        m->n_known = m->at_known;
-        return 0;
+    for (; m->at_known < m->n_known; skip_job (m)) {
+        k = &m->known[m->at_known];
+        if (k->assignment != at->assignment || k->call != at->call
+            || !dt_digest_equal (&k->trace, &m->job->trace[at->trace]))
+            continue;
+        *ret_ns = k->elapsed_ns;
+        dt_others_add (&m->conditions.others, k->others);
+        m->at_known++;
+        return 1;
     }
-    *ret_ns = k->elapsed_ns;
-    dt_conditions_others (&m->conditions, k->others);
-    m->at_known++;
-    return 1;
+    return 0;
 }
 
 /* --- what is pending ------------------------------------------------------------ */
@@ -220,7 +275,7 @@ static int put_pending (struct dt_store *s, void *ctx, struct dt_err *reterr)
     int r;
 
     for (size_t i = 0; i < m->n_pending; i++) {
-        m->pending[i].others = m->others;
+        m->pending[i].others = dt_others_most (&m->others);
         if ((r = dt_store_measurement_put (s, &m->pending[i], reterr)) < 0)
             return r;
     }
@@ -271,19 +326,13 @@ static int on_plan (void *ctx, const struct dt_tune_call *c, uint64_t ret_launch
     return r;
 }
 
-static void note_others (struct dt_measure *m, const Detent__WorkerState *s)
-{
-    if (s && s->has_others && s->others > m->others)
-        m->others = s->others;
-}
-
 /* The device while the last measurement was made. */
 static int note_state (struct dt_measure *m, const Detent__WorkerState *s, struct dt_err *reterr)
 {
     m->state = s ? *s : (Detent__WorkerState)DETENT__WORKER_STATE__INIT;
     m->state.base.n_unknown_fields = 0; /* the reply's, which is freed */
     m->state.base.unknown_fields = NULL;
-    note_others (m, s);
+    dt_others_add (&m->others, s && s->has_others ? (int64_t)s->others : -1);
     return dt_conditions_add (&m->conditions, s, reterr);
 }
 
@@ -360,23 +409,12 @@ static int on_keep_free (void *ctx, const struct dt_tune_at *at, const char *fie
 
 int dt_measure_look (struct dt_measure *m, struct dt_err *reterr)
 {
-    Detent__WorkerRequest rq = DETENT__WORKER_REQUEST__INIT;
-    Detent__WorkerLook look = DETENT__WORKER_LOOK__INIT;
-    Detent__WorkerReply *reply;
-    int r;
+    int tells, r;
 
-    rq.body_case = DETENT__WORKER_REQUEST__BODY_LOOK;
-    rq.look = &look;
-    if ((r = call (m, &rq, "a look at the device", &reply, reterr)) < 0)
+    if ((r = look (m, &tells, reterr)) < 0 || (r = dt_measure_flush (m, reterr)) < 0)
         return r;
-    if (reply->body_case == DETENT__WORKER_REPLY__BODY_STATE) {
-        note_others (m, reply->state);
-        dt_conditions_others (&m->conditions, m->others);
-    }
-    detent__worker_reply__free_unpacked (reply, NULL);
-    r = dt_measure_flush (m, reterr);
-    m->others = -1;
-    return r;
+    m->others = (struct dt_others){ .most = 0 };
+    return 0;
 }
 
 /* Another process must be the same backend. */

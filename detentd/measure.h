@@ -25,7 +25,7 @@ struct dt_measure {
     struct dt_lease lease;
     struct dt_conditions conditions;
     Detent__WorkerState state; /* of the last measurement */
-    int64_t others; /* the most since the last look; -1: not reported */
+    struct dt_others others;   /* since the last look */
     uint32_t units, ranks;
     int untimed; /* set before `open`: nothing will be timed */
     /* Of the site that is tuned now. */
@@ -33,6 +33,7 @@ struct dt_measure {
     struct dt_digest solution, plan;
     struct dt_measurement *known; /* [n_known] of the plan, in their order */
     size_t n_known, room_known, at_known;
+    int tells_others;       /* does the backend, now, say how many others there are? */
     uint64_t contended_job; /* whose times are known up to the first that is contended; 0: none */
     double done_sites, sites; /* for the fraction of the whole */
     struct dt_measurement pending[DT_MEASURE_BATCH];
@@ -50,7 +51,8 @@ int dt_measure_open (struct dt_measure *m, struct dt_job *job, const char *backe
  * cancelled meanwhile gives -DT_ECANCELLED. */
 int dt_measure_ask (void *ctx, const Detent__WorkerRequest *rq, const char *doing,
                     Detent__WorkerReply **ret, struct dt_err *reterr);
-/* Read what is known of the plan that is set, for the site that is set. */
+/* Look at the devices (below), and read what is known of the plan that is set, for the
+ * site that is set. */
 int dt_measure_recall (struct dt_measure *m, struct dt_store *s, struct dt_err *reterr);
 /* Are the devices still this job's alone?  Then what is pending is stored, as contended as
  * they were at the worst moment since the look before; the job's counter then has it.

@@ -160,7 +160,7 @@ int dt_store_measurement_put (struct dt_store *s, const struct dt_measurement *m
                               struct dt_err *reterr);
 
 /* Measurements of a plan by a backend, in the order they were made: job, trace, assignment,
- * call, elapsed_ns and others (0 if not reported) of each. */
+ * call, elapsed_ns and others (-1 if not reported) of each. */
 int dt_store_measurements (struct dt_store *s, int64_t backend, const struct dt_digest *plan,
                            int (*fn) (void *ctx, const struct dt_measurement *m), void *ctx,
                            struct dt_err *reterr);

@@ -83,7 +83,7 @@ static const struct {
                                " nullif (?, 0), nullif (?, 0), iif (?9 > 0, ?, NULL), ?,"
                                " nullif (?, -1))" },
     { DT_STMT_MEASUREMENTS, "SELECT trace, assignment, call, elapsed_ns, job,"
-                            " coalesce (others, 0) FROM measurement"
+                            " coalesce (others, -1) FROM measurement"
                             " WHERE backend = ? AND plan = ? ORDER BY id" },
     { DT_STMT_TUPLE_PUT, "INSERT INTO tuple (digest, bits, deployment, sampled, uncovered,"
                          " time_ns) VALUES (?, ?, ?, ?, ?, ?)"

@@ -107,7 +107,7 @@ int dt_tuning_search (struct dt_tuning *t, size_t i, struct dt_store *s, struct 
     options.otherwise = site->incumbent.otherwise;
     if ((r = dt_tune_site (solution, site->trace, j->n_traces, site->incumbent.assignment,
                            &options, &hooks, &site->result, reterr)) < 0
-        || (r = dt_measure_flush (&t->measure, reterr)) < 0)
+        || (r = dt_measure_look (&t->measure, reterr)) < 0)
         return r;
     if ((r = find_tables (t, i, &options, &hooks, reterr)) < 0
         || (r = dt_measure_look (&t->measure, reterr)) < 0)

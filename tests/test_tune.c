@@ -946,8 +946,8 @@ START_TEST (doubtful_times_are_left_out)
 }
 END_TEST
 
-/* Tune, and how many measurements were recalled. */
-static uint64_t recalled (int shared, uint32_t want_contended)
+/* Tune, and how many measurements were recalled; -1: it is not known who else was there. */
+static uint64_t recalled (int shared, int64_t want_contended)
 {
     Detent__TuneRequest t = DETENT__TUNE_REQUEST__INIT;
     struct dt_err err = { "" };
@@ -958,7 +958,8 @@ static uint64_t recalled (int shared, uint32_t want_contended)
     t.has_exhaustive = t.exhaustive = 1;
     reply = tune_with (&t, &err);
     ck_assert_msg (!strcmp (reply->job->state, "done"), "%s", reply->job->what);
-    ck_assert_uint_eq (reply->job->contended, want_contended);
+    ck_assert_int_eq (reply->job->has_contended ? (int64_t)reply->job->contended : -1,
+                      want_contended);
     n = reply->job->site[0]->recalled;
     rig_reply_free (reply);
     return n;
@@ -1006,6 +1007,50 @@ START_TEST (b29_contended_from_the_middle)
 }
 END_TEST
 
+/* Not known is not nobody: such times are taken by who takes others, who then does not know
+ * either, and by who never knows, but not where it can be known. */
+START_TEST (b29_unknown_times_stay_apart)
+{
+    uint64_t all;
+
+    use_backend ("backend-told.so");
+    tell ("state 1980 2619 0");
+    start (2, 0);
+    ck_assert_uint_eq (recalled (1, -1), 0);
+    ck_assert_int_eq (query ("SELECT count (*) FROM measurement WHERE others IS NOT NULL"), 0);
+    ck_assert_uint_gt (all = recalled (1, -1), 0);
+    ck_assert_uint_eq (recalled (0, -1), all);
+    tell (NULL);
+    ck_assert_uint_eq (recalled (1, -1), all);
+    ck_assert_uint_eq (recalled (0, 0), 0);
+    ck_assert_uint_eq (recalled (0, 0), all);
+}
+END_TEST
+
+/* A shared tune goes on where a contended one stopped: what it measured behind times that
+ * others may not take hides nothing of what they measured there. */
+START_TEST (b29_contended_and_resumed)
+{
+    uint64_t before, all;
+    int64_t n;
+
+    use_backend ("backend-told.so");
+    tell ("come 300 400");
+    start (12, 0);
+    recalled (1, 1);
+    n = query ("DELETE FROM measurement WHERE plan IS NOT NULL AND id >"
+               " (SELECT max (id) - 50 FROM measurement WHERE plan IS NOT NULL)");
+    recalled (1, 1);
+    ck_assert_int_eq (query ("SELECT count (*) FROM measurement WHERE job = 2"
+                             " AND plan IS NOT NULL"), n);
+    ck_assert_int_gt (n, 0);
+    tell (NULL);
+    before = recalled (0, 0);
+    ck_assert_uint_gt (all = recalled (0, 0), before);
+    ck_assert_uint_eq (recalled (0, 0), all);
+}
+END_TEST
+
 /* What the told backend did, in its order: runs and looks. */
 static char *read_log (void)
 {
@@ -1041,6 +1086,30 @@ START_TEST (b29_a_look_comes_last)
     log = read_log ();
     ck_assert_msg (log[0] && log[strlen (log) - 1] == 'L', "...%s",
                    log + (strlen (log) > 40 ? strlen (log) - 40 : 0));
+    dt_free (log);
+    rig_reply_free (reply);
+}
+END_TEST
+
+/* A site's times are stored behind a look of their own, whatever follows: without tables, at
+ * once another one. */
+START_TEST (b29_a_look_before_storing)
+{
+    Detent__TuneRequest t = DETENT__TUNE_REQUEST__INIT;
+    struct dt_err err = { "" };
+    Detent__Reply *reply;
+    size_t n;
+    char *log;
+
+    use_backend ("backend-told.so");
+    tell ("log");
+    start (2, 0);
+    t.has_no_tables = t.no_tables = 1;
+    reply = tune_with (&t, &err);
+    ck_assert_msg (!strcmp (reply->job->state, "done"), "%s", reply->job->what);
+    log = read_log ();
+    n = strlen (log);
+    ck_assert_msg (n > 2 && !strcmp (log + n - 2, "LL"), "...%s", log + (n > 40 ? n - 40 : 0));
     dt_free (log);
     rig_reply_free (reply);
 }
@@ -1123,7 +1192,10 @@ int main (void)
     tcase_add_loop_test (tc, doubtful_times_are_left_out, 0, DT_ARRAY_SIZE (doubts));
     tcase_add_test (tc, b29_contended_times_stay_apart);
     tcase_add_test (tc, b29_contended_from_the_middle);
+    tcase_add_test (tc, b29_unknown_times_stay_apart);
+    tcase_add_test (tc, b29_contended_and_resumed);
     tcase_add_test (tc, b29_a_look_comes_last);
+    tcase_add_test (tc, b29_a_look_before_storing);
     tcase_add_loop_test (tc, b29_certify_looks_at_each_batch, 0, 2);
     suite_add_tcase (s, tc);
     return suite_run (s);
