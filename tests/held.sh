@@ -1,8 +1,8 @@
 #!/bin/sh
-# Bug log B30 with real processes: a device is lost in the third of ten tunes, and when it
+# With real processes: a device is lost in the third of ten tunes, and when it
 # is opened.  That tune fails with the code's name, the others wait for the device through
 # two restarts, another device's tune and fetches work, and all go on once it answers.
-# Then B25: what the device was like is kept with the measurements.  The kernels are
+# Then, what the device was like is kept with the measurements.  The kernels are
 # tests/backend-faulty.c's, which does as a file beside it says.
 set -eu
 . "$top_srcdir/tests/daemon.sh"
@@ -150,7 +150,7 @@ well
 wait "$others" || fail 'the tune that was held'
 grep -q 'job 20 is held: device host:0: .*cudaErrorUnknown' "$tmp/told" || { cat "$tmp/told"; fail "nobody was told"; }
 
-# --- B25: the device's clocks and reasons stay with what they explain
+# --- the device's clocks and reasons stay with what they explain
 fault state 1980 2619 4 0
 tune 0 host-small --json
 json 'j=o["job"]; assert (j["clock_mhz"], j["clock_mhz_least"], j["memory_mhz"], j["clock_reasons"],
@@ -172,7 +172,7 @@ assert (None, 0) in rows and any(f and "=" in f for f, _ in rows), rows
 assert all(none == (f is not None) for f, none in rows), rows
 END
 
-# --- B29: beside another process, only when told to, and marked
+# --- beside another process, only when told to, and marked
 fault other 3 another process
 tune 10 host-small
 fault state 1980 2619 0 2

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Bug log B29 with two real detentds: a device is measured on by one job at a time, across
+# With two real detentds: a device is measured on by one job at a time, across
 # daemons too.  The second's tune is held while the first's runs, and goes on once the
 # first is killed, with its worker; in one daemon the second job is queued.  Meanwhile the
 # second measures on another device.

@@ -472,7 +472,7 @@ START_TEST (measurements_are_reused)
 }
 END_TEST
 
-/* Bug log B31: a value that the operator sets wins, is shown as set, and is never replaced. */
+/* A value that the operator sets wins, is shown as set, and is never replaced. */
 START_TEST (b31_forced_values)
 {
     static const struct {
@@ -619,7 +619,7 @@ START_TEST (the_backends_schema)
 }
 END_TEST
 
-/* B21: what the backend's plan refuses is told with its numbers and never launched: the
+/* What the backend's plan refuses is told with its numbers and never launched: the
  * worker would die. */
 START_TEST (b21_refused_values)
 {
@@ -670,7 +670,7 @@ START_TEST (b21_no_legal_value)
 }
 END_TEST
 
-/* B31: a value that the operator sets, and that no kernel takes for some calls of the trace,
+/* A value that the operator sets, and that no kernel takes for some calls of the trace,
  * of which a part is sampled: the tune says which and how many, chooses no other, and there
  * is nothing to commit. */
 START_TEST (b31_forced_and_refused)
@@ -793,7 +793,7 @@ static const char *shown_forced (char text[64])
     return text;
 }
 
-/* B31: a forced value that is committed is shown as forced by that commit.  A tune that
+/* A forced value that is committed is shown as forced by that commit.  A tune that
  * comes to the same by itself changes nothing of it, and when committed is not forced. */
 START_TEST (b31_forced_is_shown)
 {
@@ -859,16 +859,16 @@ static const struct {
     double budget_s;
     int code, measured; /* of the failed tune: it had measured something */
 } faults[] = {
-    /* bug log B25: the clock is slow whenever it is asked */
+    /* the clock is slow whenever it is asked */
     { "slow unstable: device 0 is slowed (SM clock at 55% of nominal)", "unstable", 2,
       DT_EUNTRUSTED, 0 },
-    /* B25: times spread by 30%, and there is time for two of each only */
+    /* times spread by 30%, and there is time for two of each only */
     { "noise", "unstable", 0.02, DT_EUNTRUSTED, 1 },
-    /* B30: the device fails half-way, and at the start */
+    /* the device fails half-way, and at the start */
     { "run 9 CUDA_ERROR_ECC_UNCORRECTABLE", "CUDA_ERROR_ECC_UNCORRECTABLE", 2, DT_EDEVICE, 1 },
     { "run 9 CUDA_ERROR_LAUNCH_FAILED", "CUDA_ERROR_LAUNCH_FAILED", 2, DT_EDEVICE, 1 },
     { "run 9 CUDA_ERROR_DEVICE_UNAVAILABLE", "DEVICE_UNAVAILABLE", 2, DT_EDEVICE, 1 },
-    /* B29: another process comes half-way, or is there at the end */
+    /* another process comes half-way, or is there at the end */
     { "other 9 another process (7) started to compute", "another process (7)", 2, EBUSY, 0 },
     { "late another process (8) started to compute", "another process (8)", 2, EBUSY, 0 },
     { "open CUDA_ERROR_OUT_OF_MEMORY", "CUDA_ERROR_OUT_OF_MEMORY", 2, DT_EDEVICE, 0 },
@@ -912,7 +912,7 @@ START_TEST (b25_b29_b30_faults)
 }
 END_TEST
 
-/* B25, B29, B30: what comes over a device is noticed a little later.  What was measured
+/* What comes over a device is noticed a little later.  What was measured
  * before the last good look stays, and nothing of what may be of that time. */
 static const struct {
     const char *fault;
@@ -965,7 +965,7 @@ static uint64_t recalled (int shared, int64_t want_contended)
     return n;
 }
 
-/* B29: times beside another process are never taken for those of a device of the job's own;
+/* Times beside another process are never taken for those of a device of the job's own;
  * a tune that takes others takes them, and says so. */
 START_TEST (b29_contended_times_stay_apart)
 {
