@@ -1,11 +1,12 @@
 /* Who takes part in a sum: each rank's memory, as every other rank sees it. */
 #include "kernels/allreduce/cuda/allreduce.h"
-#include "kernels/cuda/memory.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "kernels/cuda/memory.h"
 
 /* What a rank tells the others. */
 struct card {
