@@ -247,14 +247,18 @@ static int forced (struct dt_ask *a, struct dt_store *s, const struct dt_digest 
                    const Detent__CommitInfo *commit, Detent__ShowReply *reply,
                    struct dt_err *reterr)
 {
-    Detent__JobReply *job;
+    Detent__JobReply *job = NULL;
     struct dt_buf result = { 0 };
     int r = dt_store_tuple_result (s, digest, commit ? commit->deployment : NULL,
                                    commit ? commit->workload : NULL,
                                    commit ? commit->time_ns : INT64_MAX, &result, reterr);
 
-    job = r == 0 && result.len
-              ? detent__job_reply__unpack (&dt_wire_allocator, result.len, result.data) : NULL;
+    if (r == 0 && result.len) { /* else no tune of this store found it */
+        job = detent__job_reply__unpack (&dt_wire_allocator, result.len, result.data);
+        if (!job) /* it does not say which */
+            r = dt_err_set (reterr, -DT_ECORRUPT, "the result of the tune that found the tuple is "
+                            "damaged, or too large for the memory");
+    }
     for (size_t i = 0; r == 0 && job && i < job->n_site; i++)
         for (size_t k = 0; r == 0 && k < reply->n_site; k++)
             if (!strcmp (job->site[i]->family, reply->site[k]->family)
