@@ -147,7 +147,7 @@ static void print_conditions (const Detent__JobReply *j)
               j->memory_mhz_least, j->clock_reasons);
     if (j->contended)
         note ("contended: %" PRIu32 " other processes worked on the device", j->contended);
-    else if (j->has_clock_mhz && !j->has_contended)
+    else if (j->shared && j->device_model && !j->has_contended)
         note ("contended: not known; nothing tells who else worked on the device");
 }
 

@@ -93,6 +93,8 @@ void dt_job_describe (struct dt_job *j, Detent__JobReply *ret, char what[DT_JOB_
     ret->started_ns = j->started_ns;
     ret->has_device = 1;
     ret->device = j->device;
+    ret->has_shared = 1;
+    ret->shared = j->shared;
     pthread_mutex_lock (&j->lock);
     ret->state = (char *)states[j->state].name;
     ret->fraction = j->fraction;

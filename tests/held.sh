@@ -184,20 +184,26 @@ tune 0 host-small --shared --json
 json 'assert o["job"]["contended"] is None'
 tune 0 host-small --shared
 has 'contended: not known'
+# Nor without clocks, nor of a certification.
+fault state 0 0 0
+tune 0 host-small --shared
+has 'contended: not known'
+code 1 certify host-small --shared
+has 'contended: not known'
 # A job that takes others has its device tried beside them.
 fault1 gone cudaErrorUnknown
 tune 10 host-small --device 1
 tune 0 host-small --device 1 --shared --detach
-until_jobs 'j[27]=="held"'
+until_jobs 'j[29]=="held"'
 fault1 busy process 7 computes on device 1
-until_jobs 'j[27]=="done"'
+until_jobs 'j[29]=="done"'
 # A device that is there no more: its job is not left waiting, and says why it fails.
 fault1 gone cudaErrorUnknown
 tune 10 host-small --device 1
 tune 0 host-small --device 1 --detach
-until_jobs 'j[29]=="held"'
+until_jobs 'j[31]=="held"'
 rm "$backends/detent-backend-host.so"
-until_jobs 'j[29]=="failed" and "detent-backend-host.so" in job[29]["what"]'
+until_jobs 'j[31]=="failed" and "detent-backend-host.so" in job[31]["what"]'
 code 0 status --json
 json 'assert o["status"]["held"] == []'
 daemon_stop
