@@ -64,27 +64,18 @@ static int revoke (const struct dt_ctl *c, struct dt_err *reterr)
     return print_reply (c, &rq, 1, reterr);
 }
 
-static int number (const struct dt_ctl *c, const char *name, uint32_t *ret,
-                   protobuf_c_boolean *ret_has, struct dt_err *reterr)
-{
-    uint64_t v = 0;
-    int r = dt_ctl_u64 (c, name, UINT32_MAX, &v, reterr);
-
-    *ret = (uint32_t)v;
-    *ret_has = dt_ctl_flag (c, name);
-    return r;
-}
-
 static int fill (const struct dt_ctl *c, Detent__CertifyRequest *body, struct dt_err *reterr)
 {
-    int r, has_device;
+    int r;
 
-    if ((r = number (c, "repeats", &body->repeats, &body->has_repeats, reterr)) < 0
-        || (r = number (c, "rivals", &body->rivals, &body->has_rivals, reterr)) < 0
-        || (r = dt_ctl_device (c, &body->device, &has_device, reterr)) < 0
+    if ((r = dt_ctl_u32 (c, "repeats", UINT32_MAX, &body->repeats, &body->has_repeats,
+                         reterr)) < 0
+        || (r = dt_ctl_u32 (c, "rivals", UINT32_MAX, &body->rivals, &body->has_rivals,
+                         reterr)) < 0
+        || (r = dt_ctl_u32 (c, "device", DT_WIRE_MAX_DEVICE, &body->device, &body->has_device,
+                            reterr)) < 0
         || (r = dt_ctl_u64 (c, "seed", INT64_MAX, &body->seed, reterr)) < 0)
         return r;
-    body->has_device = has_device;
     body->has_seed = dt_ctl_flag (c, "seed");
     body->has_anew = body->anew = dt_ctl_flag (c, "anew");
     body->has_shared = body->shared = dt_ctl_flag (c, "shared");

@@ -17,7 +17,8 @@ static const struct dt_ctl_option options[] = {
     { "force", 0, "LIST", "pins and knobs to set by hand, as SITE:NAME=VALUE,..." },
     { "no-tables", 0, NULL, "leave free values to the program: no tables for them" },
     { "anew", 0, NULL, "time all, also what an earlier tune of the same timed" },
-    { "device", 0, "N", "on this device of the backend; ranks take those that follow too (default: 0)" },
+    { "device", 0, "N", "on this device of the backend; ranks take those that follow too "
+                        "(default: 0)" },
     { "shared", 0, NULL, "also beside other processes on the device; the result says how many" },
     { "detach", 0, NULL, "print the job's number and do not wait for its end" },
     { 0 },
@@ -29,17 +30,17 @@ static int fill (const struct dt_ctl *c, Detent__TuneRequest *body, struct dt_di
     const char *deployment, *workload;
     uint64_t calls = 0;
     double budget = 0;
-    int r, has, has_device;
+    int r, has;
 
     if ((r = dt_ctl_name (c, "deployment", &deployment, reterr)) < 0
         || (r = dt_ctl_name (c, "workload", &workload, reterr)) < 0
         || (r = dt_ctl_seconds (c, "budget", &budget, reterr)) < 0
         || (r = dt_ctl_u64 (c, "max-calls", UINT32_MAX, &calls, reterr)) < 0
-        || (r = dt_ctl_device (c, &body->device, &has_device, reterr)) < 0
+        || (r = dt_ctl_u32 (c, "device", DT_WIRE_MAX_DEVICE, &body->device, &body->has_device,
+                            reterr)) < 0
         || (r = dt_ctl_digest (c, "trace", trace, &has, &body->trace, reterr)) < 0)
         return r;
     body->has_trace = has;
-    body->has_device = has_device;
     body->deployment = (char *)deployment;
     body->workload = (char *)workload;
     body->has_budget_s = dt_ctl_flag (c, "budget");

@@ -96,14 +96,17 @@ int dt_ctl_u64 (const struct dt_ctl *c, const char *name, uint64_t max, uint64_t
                        s, (unsigned long long)max);
 }
 
-int dt_ctl_device (const struct dt_ctl *c, uint32_t *ret, int *ret_has, struct dt_err *reterr)
+int dt_ctl_u32 (const struct dt_ctl *c, const char *name, uint32_t max, uint32_t *ret, int *ret_has,
+                struct dt_err *reterr)
 {
-    uint64_t v = 0;
-    int r = dt_ctl_u64 (c, "device", DT_WIRE_MAX_DEVICE, &v, reterr);
+    uint64_t v = *ret;
+    int r = dt_ctl_u64 (c, name, max, &v, reterr);
 
+    if (r < 0)
+        return r;
     *ret = (uint32_t)v;
-    *ret_has = dt_ctl_flag (c, "device");
-    return r;
+    *ret_has = dt_ctl_flag (c, name);
+    return 0;
 }
 
 int dt_ctl_seconds (const struct dt_ctl *c, const char *name, double *ret,

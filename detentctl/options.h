@@ -60,8 +60,9 @@ int dt_ctl_u64 (const struct dt_ctl *c, const char *name, uint64_t max, uint64_t
                 struct dt_err *reterr);
 int dt_ctl_seconds (const struct dt_ctl *c, const char *name, double *ret,
                     struct dt_err *reterr);
-/* --device.  -DT_EUSAGE */
-int dt_ctl_device (const struct dt_ctl *c, uint32_t *ret, int *ret_has, struct dt_err *reterr);
+/* And whether it was given. */
+int dt_ctl_u32 (const struct dt_ctl *c, const char *name, uint32_t max, uint32_t *ret, int *ret_has,
+                struct dt_err *reterr);
 /* A positional argument as a number. */
 int dt_ctl_arg_u64 (const struct dt_ctl *c, int i, uint64_t *ret, struct dt_err *reterr);
 /* Each of `names` (ends with NULL) must be given. */
