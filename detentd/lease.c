@@ -86,13 +86,14 @@ static int lock_device (struct dt_lease *l, const char *dir, const char *device,
     return r;
 }
 
-static int lock_all (struct dt_lease *l, const char *dir, const Detent__WorkerReply *reply,
-                     struct dt_err *reterr)
+static int lock_all (struct dt_lease *l, const char *dir, uint32_t ranks,
+                     const Detent__WorkerReply *reply, struct dt_err *reterr)
 {
     const Detent__WorkerDeviceNames *m = reply->devices;
     int r = 0;
 
-    if (reply->body_case != DETENT__WORKER_REPLY__BODY_DEVICES || m->n_name > DT_WORKER_MAX_KEPT)
+    if (reply->body_case != DETENT__WORKER_REPLY__BODY_DEVICES || !m->has_devices
+        || m->devices < 1 || m->devices > ranks || m->n_name > DT_WORKER_MAX_KEPT)
         return dt_err_set (reterr, -DT_EWORKER, "the worker's reply names no devices");
     l->devices = m->devices;
     if (m->n_name == 0)
@@ -119,7 +120,7 @@ int dt_lease_take (struct dt_lease *l, const struct dt_options *o, const char *p
     rq.devices = &m;
     if ((r = dt_worker_new (o->profiler, NULL, 0, &w, reterr)) == 0
         && (r = dt_worker_call (w, &rq, plugin, &reply, reterr)) == 0) {
-        r = lock_all (l, o->lock_dir, reply, reterr);
+        r = lock_all (l, o->lock_dir, ranks, reply, reterr);
         detent__worker_reply__free_unpacked (reply, NULL);
     }
     dt_worker_free (w);
