@@ -318,6 +318,53 @@ START_TEST (migrates_tuples)
 }
 END_TEST
 
+static int check_old_job (void *ctx, const struct dt_job_row *row)
+{
+    ck_assert_int_eq (row->device, -1);
+    ++*(int *)ctx;
+    return 0;
+}
+
+static int check_old_time (void *ctx, const struct dt_measurement *m)
+{
+    ck_assert_uint_eq (m->elapsed_ns, 7);
+    ck_assert_int_eq (m->others, -1);
+    ++*(int *)ctx;
+    return 0;
+}
+
+/* A store of version 7: on which device, and beside whom, is not known. */
+START_TEST (migrates_measurements)
+{
+    struct dt_digest digest = dt_digest_of ("plan", "p", 1);
+    char hex[DT_DIGEST_HEX], *sql;
+    int jobs = 0, times = 0;
+    struct dt_store *s;
+
+    for (size_t i = 0; i < 7; i++)
+        run_sql (dt_migrations[i].sql);
+    dt_digest_hex (&digest, hex);
+    sql = dt_strf ("PRAGMA application_id = %d; PRAGMA user_version = 7;"
+                   "INSERT INTO job (id, kind, state, deployment, workload, what, started_ns,"
+                   " ended_ns) VALUES (1, 'tune', 'done', 'dep', 'chat', '', 1, 2);"
+                   "INSERT INTO backend (id, name, build, libraries, driver, device, units, clock,"
+                   " caches) VALUES (1, 'host', '', '', '', '', 1, '', '');"
+                   "INSERT INTO blob VALUES (x'%s', 'trace', x'74', 1);"
+                   "INSERT INTO solution (key, data, check_digest, solve_us, time_ns)"
+                   " VALUES (x'%s', x'73', x'%s', 1, 1);"
+                   "INSERT INTO measurement (job, backend, solution, assignment, trace, call,"
+                   " elapsed_ns, plan) VALUES (1, 1, x'%s', 0, x'%s', 0, 7, x'%s')",
+                   DT_STORE_APPLICATION_ID, hex, hex, hex, hex, hex, hex);
+    run_sql (sql);
+    dt_free (sql);
+    s = open_store (1);
+    ck_assert_int_eq (dt_store_jobs (s, 0, 9, check_old_job, &jobs, NULL), 0);
+    ck_assert_int_eq (dt_store_measurements (s, 1, &digest, check_old_time, &times, NULL), 0);
+    ck_assert (jobs == 1 && times == 1);
+    dt_store_close (s);
+}
+END_TEST
+
 static int put_large (struct dt_store *s, void *ctx, struct dt_err *reterr)
 {
     struct dt_digest digest;
@@ -373,6 +420,7 @@ int main (void)
     tcase_add_test (tc, finds_by_prefix);
     tcase_add_test (tc, unfinished_jobs_have_failed);
     tcase_add_test (tc, migrates_tuples);
+    tcase_add_test (tc, migrates_measurements);
     tcase_add_test (tc, a_full_disk_changes_nothing);
     tcase_add_test (tc, survives_out_of_memory);
     suite_add_tcase (s, tc);
