@@ -1,5 +1,5 @@
 /* detentd/certifying.h - a job that certifies, on the tuner's thread.
- * Uses: detentd/jobs.h.  Used by: req_certify.c. */
+ * Uses: detentd/pool.h.  Used by: req_certify.c, resume.c. */
 #ifndef DT_DETENTD_CERTIFYING_H
 #define DT_DETENTD_CERTIFYING_H
 

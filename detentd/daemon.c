@@ -223,7 +223,7 @@ static void close_sockets (struct dt_daemon *d)
 struct dt_daemon *dt_daemon_close (struct dt_daemon *d)
 {
     if (stop_pools (d) < 0) {
-        dt_log (DT_LOG_WARNING, "detentd", "a solve did not end in %d s and is left", STOP_S);
+        dt_log (DT_LOG_WARNING, "detentd", "work under way did not end in %d s and is left", STOP_S);
         _exit (0);
     }
     if (d->router)

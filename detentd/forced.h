@@ -1,5 +1,6 @@
 /* detentd/forced.h - pins and knobs that the operator sets for a tune.
- * Uses: detentd/job.h, solver/solve.h.  Used by: tuning.c, req_tune.c. */
+ * Uses: detentd/job.h, solver/solve.h.  Used by: tuning.c, tuning_site.c,
+ * certifying.c, req_tune.c, req_certify.c. */
 #ifndef DT_DETENTD_FORCED_H
 #define DT_DETENTD_FORCED_H
 

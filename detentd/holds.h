@@ -4,8 +4,9 @@
  * A device is named by its backend and ordinal, "cuda:0".  Jobs for one that is held
  * wait.  It is tried again by a worker that lives for that alone, on the tuner's thread,
  * so that no measurement is disturbed, with the device's lease (lease.h) and only if no
- * other process works on it, unless a job that waits for it takes that: after a second, then twice as long each time, also
- * when a device answers a trial and is lost again before a job is done on it. */
+ * other process works on it, unless a job that waits for it takes that: after a second,
+ * then twice as long each time, also when a device answers a trial and is lost again before
+ * a job is done on it.  One that cannot be tried at all is held no more. */
 #ifndef DT_DETENTD_HOLDS_H
 #define DT_DETENTD_HOLDS_H
 

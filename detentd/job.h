@@ -1,6 +1,6 @@
 /* detentd/job.h - one job, a tune or a certification.
- * Uses: detentd/store.h, detentd/pool.h, detentd/worker.h.  Used by: jobs.h, forced.h,
- * measure.h, tuning.h.
+ * Uses: detentd/pool.h, detentd/worker.h.  Used by: jobs.h, forced.h, measure.h, tuning.h,
+ * tuning_parts.h.
  *
  * A job is queued, running, and then done, failed or cancelled.  One whose device does
  * not answer (holds.h), or is another detentd's (lease.h), is held before it runs: it is

@@ -1,5 +1,6 @@
 /* detentd/measure.h - the tuner's callbacks: the worker, and what it measured.
- * Uses: detentd/worker.h, tuner/tune.h.  Used by: tuning.c. */
+ * Uses: detentd/conditions.h, job.h, lease.h, tuner/tune.h.  Used by: tuning_parts.h,
+ * additive.h, certifying.c. */
 #ifndef DT_DETENTD_MEASURE_H
 #define DT_DETENTD_MEASURE_H
 

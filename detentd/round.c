@@ -324,7 +324,8 @@ static int run (struct round *x, struct dt_err *reterr)
     if (c->runs == 0)
         return dt_err_set (reterr, -DT_EUNSUPPORTED, "the backend has no kernel for it, on any call "
                            "that was tried");
-    x->planned = 8 + (has_hidden (x->o) ? 6 : 3) * DT_ARRAY_SIZE (sizes) + 3 * THRESHOLDS * dt_vm_inputs (x->o->vm);
+    x->planned = 8 + (has_hidden (x->o) ? 6 : 3) * DT_ARRAY_SIZE (sizes)
+                 + 3 * THRESHOLDS * dt_vm_inputs (x->o->vm);
     if ((r = run_sizes (x, COMBINATIONS, reterr)) < 0 || (r = run_thresholds (x, reterr)) < 0
         || (r = run_rest (x, reterr)) < 0)
         return r;

@@ -15,7 +15,7 @@ int dt_store_job_new (struct dt_store *s, const struct dt_job_row *row, uint64_t
     return dt_store_exec (s, st, reterr);
 }
 
-/* A state that the table of jobs.c does not allow changes no row. */
+/* A state that the table of job.c does not allow changes no row. */
 static int moved (struct dt_store *s, uint64_t id, struct dt_err *reterr)
 {
     return sqlite3_changes (s->db) == 1

@@ -4,9 +4,9 @@
  * Certificates hold for a backend's build, libraries, driver, device and units.  A worker
  * asks the backend for them without a context: a device that a job, another detentd or an
  * engine works on is not touched, so no lease is needed, and one that runs nothing any more
- * is known all the same if its driver knows it.  Libraries are loaded, which takes from milliseconds to seconds; so the
- * answer is kept for as long as the plugin's file is the same, but not for long: a driver
- * may be another by then. */
+ * is known all the same if its driver knows it.  Libraries are loaded, which takes from
+ * milliseconds to seconds; so the answer is kept for as long as the plugin's file is the
+ * same, but not for long: a driver may be another by then. */
 #ifndef DT_DETENTD_WHO_H
 #define DT_DETENTD_WHO_H
 

@@ -1,5 +1,5 @@
 /* detentd/worker.h - one detent-profiler process.
- * Uses: proto/.  Used by: jobs.c, tuning.c.
+ * Uses: proto/.  Used by: job.h, lease.h, holds.c, families.c, who.c.
  *
  * A worker that dies or hangs is an error of the call (-DT_EWORKER), whose text
  * says how it ended and what it ran.  One thread calls; any may kill. */

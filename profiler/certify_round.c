@@ -80,9 +80,6 @@ static int take_params (struct dt_certify *c, const Detent__WorkerCertify *m,
     return r;
 }
 
-
-
-
 static int make_rooms (struct dt_certify *c, const Detent__WorkerCertify *m,
                        struct dt_err *reterr)
 {

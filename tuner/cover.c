@@ -363,9 +363,10 @@ static int cover_all (struct dt_cover *c, size_t incumbent, struct dt_err *reter
     if (c->n_arms)
         return 0;
     return dt_err_set (reterr, -DT_EILLEGAL, "%s/%s: no legal value is usable: each of %zu legal "
-                       "assignments is refused; the first: %s", c->at[0].site->family, c->at[0].site->site,
-                       c->n_legal, c->n_refused ? dt_tune_refusal_text (&c->refusal[0], text)
-                                                : "there is none");
+                       "assignments is refused; the first: %s", c->at[0].site->family,
+                       c->at[0].site->site, c->n_legal,
+                       c->n_refused ? dt_tune_refusal_text (&c->refusal[0], text)
+                                    : "there is none");
 }
 
 int dt_cover_build (struct dt_cover *c, const struct dt_solution *solution,
@@ -392,7 +393,8 @@ int dt_cover_one (struct dt_cover *c, const struct dt_solution *solution,
 
     *c = (struct dt_cover){ .solution = solution, .at = at, .n_at = n_at, .hooks = hooks };
     if ((r = cover_assignment (c, assignment, assignment, reterr)) == 0 && c->n_arms == 0)
-        r = dt_err_set (reterr, -DT_EILLEGAL, "%s/%s: not all of the trace can be run: %s", at[0].site->family, at[0].site->site,
+        r = dt_err_set (reterr, -DT_EILLEGAL, "%s/%s: not all of the trace can be run: %s",
+                        at[0].site->family, at[0].site->site,
                         dt_tune_refusal_text (&c->refusal[0], text));
     return r;
 }
