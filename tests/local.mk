@@ -411,7 +411,8 @@ dist_check_SCRIPTS += tests/no-device.sh
 TESTS += tests/no-device.sh
 EXTRA_DIST += tests/gpu/test_cuda_host.c tests/gpu/check.c tests/gpu/planted.c tests/gpu/cublaslt.c \
 	tests/gpu/rig.c tests/gpu/rig.h tests/gpu/run tests/gpu/trap.cu tests/gpu/trap.h \
-	tests/gpu/nvml.c tests/gpu/standin.c tests/gpu/standin.h tests/gpu/test_cuda_frame.c
+	tests/gpu/nccl.c tests/gpu/nccl.h tests/gpu/nvml.c tests/gpu/standin.c tests/gpu/standin.h \
+	tests/gpu/test_cuda_frame.c
 if HAVE_CUDA
 if HAVE_CHECK
 check_PROGRAMS += tests/gpu/test_cuda_frame
@@ -436,6 +437,9 @@ tests_gpu_test_cuda_frame_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=cudaSetDevice \
 	-Wl,--wrap=cudaMemsetAsync -Wl,--wrap=cudaMemcpyAsync \
 	-Wl,--wrap=cuda_delay_launch -Wl,--wrap=cuda_sweep_launch -Wl,--wrap=gemm_fill_launch \
 	-Wl,--wrap=gemm_chain_launch -Wl,--wrap=ar_load
+check_LTLIBRARIES += tests/gpu/libnccl.la
+tests_gpu_libnccl_la_SOURCES = tests/gpu/nccl.c tests/gpu/nccl.h
+tests_gpu_libnccl_la_LDFLAGS = -shared -rpath /nowhere -version-info 2:0:0
 check_LTLIBRARIES += tests/gpu/libnvidia-ml.la
 tests_gpu_libnvidia_ml_la_SOURCES = tests/gpu/nvml.c
 tests_gpu_libnvidia_ml_la_LDFLAGS = -shared -rpath /nowhere -version-info 1:0:0

@@ -9,8 +9,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "kernels/allreduce/cuda/allreduce.h"
 #include "kernels/cuda/cuda.h"
 #include "kernels/gemm/cuda/gemm.h"
+#include "tests/gpu/nccl.h"
 #include "tests/gpu/standin.h"
 
 #define ARRAY_SIZE(a) (sizeof (a) / sizeof *(a))
@@ -18,13 +20,15 @@
 const struct dt_backend *dt_backend_get (void);
 
 /* A library of this name that is there already is taken. */
-static void use_library (const char *name)
+static void *use_library (const char *name)
 {
     const char *top = getenv ("top_builddir");
     char path[4096];
+    void *library;
 
     snprintf (path, sizeof path, "%s/tests/gpu/.libs/%s", top ? top : ".", name);
-    ck_assert_msg (dlopen (path, RTLD_NOW | RTLD_LOCAL) != NULL, "%s", dlerror ());
+    ck_assert_msg ((library = dlopen (path, RTLD_NOW | RTLD_LOCAL)) != NULL, "%s", dlerror ());
+    return library;
 }
 
 /* The real one keeps memory where there is no device. */
@@ -506,6 +510,99 @@ START_TEST (no_sweep_without_a_clock)
 }
 END_TEST
 
+/* ---- NCCL, and a rank that does not come ---- */
+
+#define PATIENCE_NS 50000000u
+
+static struct dt_nccl *fake;
+static struct dt_backend_ctx on_device = { .device = 1 };
+
+static struct ar_nccl *join_nccl (void)
+{
+    const char id[AR_NCCL_ID_BYTES] = "";
+    struct dt_backend_error err = { "" };
+    struct ar_nccl *n;
+
+    fake = dlsym (use_library ("libnccl.so.2"), "dt_nccl");
+    ck_assert_ptr_nonnull (fake);
+    memset (fake, 0, sizeof *fake);
+    standin.fails = NULL;
+    setenv ("NCCL_ALGO", "Ring", 1);
+    ck_assert_msg (ar_nccl_new (&n, &err) == 0, "%s", err.text);
+    ar_nccl_join (n, id, 0, 2, PATIENCE_NS);
+    return n;
+}
+
+static int sum_by_nccl (struct ar_nccl *n, struct dt_backend_error *err)
+{
+    return ar_nccl_launch (n, &on_device, room, room, 4, 0, err);
+}
+
+START_TEST (sums_by_nccl)
+{
+    struct ar_nccl *n = join_nccl ();
+    struct dt_backend_error err = { "" };
+    int i;
+
+    for (i = 0; i < 3; i++) {
+        fake->polls = 3;
+        ck_assert_msg (sum_by_nccl (n, &err) == 0, "%s", err.text);
+        ck_assert_msg (ar_nccl_wait (n, &on_device, &err) == 0, "%s", err.text);
+        usleep (PATIENCE_NS / 1000 * 2); /* between two sums nobody waits */
+    }
+    ck_assert_int_eq (fake->sums, 3);
+    ck_assert_int_eq (fake->by_tree, 1);
+    ck_assert_str_eq (getenv ("NCCL_ALGO"), "Ring");
+    ar_nccl_free (n);
+    ck_assert_int_eq (fake->aborts, 1);
+    ck_assert_int_eq (fake->after_abort, 0);
+}
+END_TEST
+
+/* What NCCL says while a sum is waited for, or before. */
+static const struct {
+    int at_wait;      /* the launch is well, and the stream never gets idle */
+    int polls, state;
+    int want;
+    const char *text;
+} nccl_losses[] = {
+    { 1, 0, DT_NCCL_SUCCESS, -DT_BACKEND_EPEER, "NCCL: all-reduce: a rank is lost" },
+    { 1, 1 << 30, DT_NCCL_SUCCESS, -DT_BACKEND_EPEER, "NCCL: all-reduce: a rank is lost" },
+    { 1, 0, DT_NCCL_REMOTE_ERROR, -DT_BACKEND_EPEER, "NCCL: all-reduce: a rank is lost" },
+    { 1, 2, DT_NCCL_SYSTEM_ERROR, -DT_BACKEND_EDEVICE, "NCCL: all-reduce: an error (2)" },
+    { 0, 1 << 30, DT_NCCL_SUCCESS, -DT_BACKEND_EPEER, "NCCL: group: a rank is lost" },
+    { 0, 2, DT_NCCL_SYSTEM_ERROR, -DT_BACKEND_EDEVICE, "NCCL: group: an error (2)" },
+};
+
+/* Within its patience, and then nothing is asked of the group any more. */
+START_TEST (nccl_that_gives_up)
+{
+    struct ar_nccl *n = join_nccl ();
+    struct dt_backend_error err = { "" };
+    int r, sums;
+
+    if (nccl_losses[_i].at_wait) {
+        ck_assert_msg (sum_by_nccl (n, &err) == 0, "%s", err.text);
+        standin.fails = "cudaStreamQuery";
+        standin.with = cudaErrorNotReady;
+    }
+    fake->polls = nccl_losses[_i].polls;
+    fake->state = nccl_losses[_i].state;
+    r = nccl_losses[_i].at_wait ? ar_nccl_wait (n, &on_device, &err) : sum_by_nccl (n, &err);
+    ck_assert_msg (r == nccl_losses[_i].want && strcmp (err.text, nccl_losses[_i].text) == 0, "%d %s",
+                   r, err.text);
+    sums = fake->sums;
+    ck_assert_int_eq (sum_by_nccl (n, &err), -DT_BACKEND_EPEER);
+    ck_assert_int_eq (fake->sums, sums);
+    ck_assert_str_eq (getenv ("NCCL_ALGO"), "Ring");
+    ar_nccl_free (n);
+    ck_assert_int_eq (fake->aborts, 1);
+    ck_assert_int_eq (fake->restored, 1);
+    ck_assert_int_eq (fake->after_abort, 0);
+    standin.fails = NULL;
+}
+END_TEST
+
 int main (void)
 {
     TCase *tc;
@@ -533,6 +630,8 @@ int main (void)
     tcase_add_test (tc, no_memory_for_the_sweep);
     tcase_add_loop_test (tc, slowed_device, 0, ARRAY_SIZE (slowed));
     tcase_add_test (tc, no_sweep_without_a_clock);
+    tcase_add_test (tc, sums_by_nccl);
+    tcase_add_loop_test (tc, nccl_that_gives_up, 0, ARRAY_SIZE (nccl_losses));
     suite_add_tcase (s, tc);
     runner = srunner_create (s);
     srunner_run_all (runner, CK_ENV);
