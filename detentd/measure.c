@@ -209,7 +209,7 @@ static int is_alone (const struct dt_measure *m, const struct dt_measurement *on
 }
 
 /* A job that is to be alone takes no time that may be contended, and of the job that measured
- * one nothing behind it: in which order that went on, it says itself. */
+ * one nothing behind it either: what was asked there followed from contended times. */
 static int add_known (void *ctx, const struct dt_measurement *one)
 {
     struct dt_measure *m = ctx;

@@ -1,6 +1,5 @@
 /* The backend as a worker meets it, on a device that is not there (standin.h): what becomes of
  * errors that end a context, who else computes, and what comes before a timed run. */
-#include <check.h>
 #include <dlfcn.h>
 #include <errno.h>
 #include <stdio.h>
@@ -14,6 +13,7 @@
 #include "kernels/gemm/cuda/gemm.h"
 #include "tests/gpu/nccl.h"
 #include "tests/gpu/standin.h"
+#include "tests/suite.h"
 
 #define ARRAY_SIZE(a) (sizeof (a) / sizeof *(a))
 
@@ -607,8 +607,6 @@ int main (void)
 {
     TCase *tc;
     Suite *s;
-    SRunner *runner;
-    int failed;
 
     if (getenv ("DT_WAITS"))
         return getchar () == EOF ? 0 : 1;
@@ -633,9 +631,5 @@ int main (void)
     tcase_add_test (tc, sums_by_nccl);
     tcase_add_loop_test (tc, nccl_that_gives_up, 0, ARRAY_SIZE (nccl_losses));
     suite_add_tcase (s, tc);
-    runner = srunner_create (s);
-    srunner_run_all (runner, CK_ENV);
-    failed = srunner_ntests_failed (runner);
-    srunner_free (runner);
-    return failed != 0;
+    return suite_run (s);
 }

@@ -1,6 +1,5 @@
 /* What of the CUDA backend needs no GPU: judging records, errors of CUPTI, sizes,
  * operands, and what a machine without a device is told. */
-#include <check.h>
 #include <dlfcn.h>
 #include <errno.h>
 #include <math.h>
@@ -12,6 +11,7 @@
 #include "kernels/cuda/clock.h"
 #include "kernels/cuda/library.h"
 #include "kernels/gemm/cuda/lt.h"
+#include "tests/suite.h"
 
 #define ARRAY_SIZE(a) (sizeof (a) / sizeof *(a))
 
@@ -736,8 +736,6 @@ int main (void)
 {
     Suite *s = suite_create ("kernels/cuda");
     TCase *tc = tcase_create ("all");
-    SRunner *runner;
-    int failed;
 
     tcase_add_loop_test (tc, span_case, 0, ARRAY_SIZE (spans));
     tcase_add_loop_test (tc, row_case, 0, ARRAY_SIZE (rows));
@@ -759,9 +757,5 @@ int main (void)
     tcase_add_loop_test (tc, sum_case, 0, ARRAY_SIZE (sums));
     tcase_add_test (tc, plugin_without_a_device);
     suite_add_tcase (s, tc);
-    runner = srunner_create (s);
-    srunner_run_all (runner, CK_ENV);
-    failed = srunner_ntests_failed (runner);
-    srunner_free (runner);
-    return failed != 0;
+    return suite_run (s);
 }
