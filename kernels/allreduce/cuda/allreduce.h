@@ -134,7 +134,8 @@ int ar_nccl_id (struct ar_nccl *n, char id[AR_NCCL_ID_BYTES], struct dt_backend_
 void ar_nccl_join (struct ar_nccl *n, const char id[AR_NCCL_ID_BYTES], uint32_t rank, uint32_t ranks,
                    uint64_t timeout_ns);
 
-/* Queue a sum on the context's stream; wait until that is idle.
+/* Queue a sum on the context's stream; wait until that is idle.  Each has a patience of its
+ * own, as sums may be queued without a wait, and the first sum one more for the group.
  *   -DT_BACKEND_EPEER  a rank is gone, or did not come within `timeout_ns`: NCCL's group is
  *                      given up, and the stream gets idle without a sum
  *   -DT_BACKEND_EDEVICE, -DT_BACKEND_ELOST */

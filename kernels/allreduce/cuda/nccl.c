@@ -34,11 +34,10 @@ struct ar_nccl {
     ncclUniqueId id;
     int rank, ranks, device;
     uint64_t timeout_ns;
-    uint64_t begin_ns; /* since when a run waits; 0: it does not */
-    ncclComm_t comm;   /* NULL before the first launch */
-    int given_up;      /* it gives no more sums */
+    ncclComm_t comm; /* NULL before the first launch */
+    int given_up;    /* it gives no more sums */
     pthread_t aborter;
-    int aborting;      /* the aborter is at work */
+    int aborting;    /* the aborter is at work */
 };
 
 _Static_assert (sizeof (ncclUniqueId) == AR_NCCL_ID_BYTES, "an id is a card's");
@@ -138,12 +137,9 @@ static int check (const struct ar_nccl *n, ncclResult_t e, const char *what,
     return cuda_fail (err, -DT_BACKEND_EDEVICE, "NCCL: %s: %s (%d)", what, n->text (e), (int)e);
 }
 
-/* Has this run waited for longer than it may? */
-static int is_late (struct ar_nccl *n)
+static int is_late (const struct ar_nccl *n, uint64_t begin)
 {
-    if (n->begin_ns == 0)
-        n->begin_ns = cuda_host_ns ();
-    return cuda_host_ns () - n->begin_ns > n->timeout_ns;
+    return cuda_host_ns () - begin > n->timeout_ns;
 }
 
 static void pause_since (uint64_t begin)
@@ -165,7 +161,7 @@ static int settle (struct ar_nccl *n, ncclResult_t e, const char *what, struct d
     while (e == ncclSuccess || e == ncclInProgress) {
         if (state != ncclInProgress)
             return check (n, state, what, err);
-        if (is_late (n))
+        if (is_late (n, begin))
             return rank_lost (what, err);
         pause_since (begin);
         e = n->state (n->comm, &state);
@@ -225,7 +221,6 @@ static int make_group (struct ar_nccl *n, struct dt_backend_ctx *ctx, struct dt_
     n->device = ctx->device;
     r = settle (n, n->init (&n->comm, n->ranks, n->id, n->rank, &config), "group", err);
     restore (was); /* before threads that read them are told to end */
-    n->begin_ns = 0; /* the sum has a patience of its own */
     return r;
 }
 
@@ -273,9 +268,8 @@ int ar_nccl_wait (struct ar_nccl *n, struct dt_backend_ctx *ctx, struct dt_backe
     int r;
 
     while ((e = cudaStreamQuery (ctx->stream)) == cudaErrorNotReady
-           && (state = state_of (n)) == ncclSuccess && !is_late (n))
+           && (state = state_of (n)) == ncclSuccess && !is_late (n, begin))
         pause_since (begin);
-    n->begin_ns = 0;
     if (e != cudaErrorNotReady) {
         cudaGetLastError (); /* not ready is no error of the next call's */
         return cuda_check (ctx, e, "run", err);
