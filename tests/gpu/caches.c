@@ -19,7 +19,8 @@
 #define MOST 200
 #define FEW 20
 #define SLOT 0
-/* Of two medians that are to be alike: 5%, or two ticks of the device's clock. */
+/* Of two medians that are to be alike: 5%, or two ticks of the device's clock.  What fits is
+ * slower cold by more than these ticks: of 20 MiB, which are read for 8 us, by 2 to 4%. */
 #define ALIKE 0.05
 #define TICKS_US 0.064
 
@@ -152,7 +153,7 @@ static int compare (int64_t n, int64_t k, int64_t tokens, int64_t config)
     many = take (&job, &cuda_gemm, MOST);
     warm = take (&job, &warm_gemm, MOST);
     fits = plan.operand_bytes < ctx.l2_bytes / 2;
-    good = alike (few, many) && (fits ? many > 1.02 * warm : many > (1 - ALIKE) * warm);
+    good = alike (few, many) && (fits ? many > warm + TICKS_US : many > (1 - ALIKE) * warm);
     printf ("caches: %lld x %lld, %lld tokens, config %lld, weights of %.1f KiB: cold %.2f us (the first %d runs"
             " %.2f), warm %.2f us: %s\n", (long long)n, (long long)k, (long long)tokens, (long long)config,
             (double)(n * k) * 2 / 1024, many, FEW, few, warm, good ? "as stated" : "NOT AS STATED");
