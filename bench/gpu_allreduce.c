@@ -15,12 +15,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "kernels/allreduce/cuda/allreduce.h"
 #include "kernels/cuda/library.h"
+#include "tests/gpu/must.h"
+#include "tests/gpu/processes.h"
 
 extern char **environ;
 
@@ -44,7 +44,8 @@ static const struct cuda_symbol symbols[] = {
 };
 
 struct rank {
-    int rank, fd;
+    int rank;
+    struct gpu_process *process;
     struct dt_backend_ctx ctx;
     struct peer peer;
     ncclComm_t comm;
@@ -55,73 +56,41 @@ struct rank {
     void *operands, *output;
 };
 
-static void die (const char *what, const char *why) __attribute__ ((noreturn));
-
-static void die (const char *what, const char *why)
-{
-    fprintf (stderr, "gpu-allreduce: %s: %s\n", what, why);
-    exit (1);
-}
-
-static void must (cudaError_t e, const char *what)
-{
-    if (e != cudaSuccess)
-        die (what, cudaGetErrorString (e));
-}
-
-static int gather (void *user, const void *mine, size_t bytes, void *all)
-{
-    const struct rank *k = user;
-    char *at = all;
-
-    memcpy (at + (size_t)k->rank * bytes, mine, bytes);
-    if (write (k->fd, mine, bytes) != (ssize_t)bytes)
-        return -EPIPE;
-    for (size_t got = 0; got < bytes;) {
-        ssize_t n = read (k->fd, at + (size_t)(1 - k->rank) * bytes + got, bytes - got);
-
-        if (n <= 0)
-            return -EPIPE;
-        got += (size_t)n;
-    }
-    return 0;
-}
-
 static void together (struct rank *k)
 {
     char mine = 1, all[2];
 
-    if (gather (k, &mine, 1, all) < 0)
-        die ("ranks", "the other one is gone");
+    if (gpu_gather (k->process, &mine, 1, all) < 0)
+        gpu_die ("ranks", "the other one is gone");
 }
 
 /* NCCL's own group first: it reads some variables once in a process, and ours sets one. */
 static void open_rank (struct rank *k)
 {
-    struct dt_backend_join how = { (uint32_t)k->rank, 2, gather, k };
+    struct dt_backend_join how = { (uint32_t)k->rank, 2, gpu_gather, k->process };
     struct dt_backend_error err = { "" };
     ncclUniqueId ids[2], id;
 
-    must (cudaSetDevice (k->rank), "device");
-    must (cudaStreamCreateWithFlags (&k->ctx.stream, cudaStreamNonBlocking), "stream");
+    gpu_must (cudaSetDevice (k->rank), "device");
+    gpu_must (cudaStreamCreateWithFlags (&k->ctx.stream, cudaStreamNonBlocking), "stream");
     k->ctx.device = k->rank;
     if (cuda_library_load ("libnccl.so.2", symbols, sizeof symbols / sizeof *symbols, &k->peer, &err) < 0)
-        die ("NCCL", err.text);
+        gpu_die ("NCCL", err.text);
     memset (&id, 0, sizeof id);
     if (k->rank == 0 && k->peer.get_id (&id) != ncclSuccess)
-        die ("NCCL", "no id");
-    if (gather (k, &id, sizeof id, ids) < 0
+        gpu_die ("NCCL", "no id");
+    if (gpu_gather (k->process, &id, sizeof id, ids) < 0
         || k->peer.init (&k->comm, 2, ids[0], k->rank) != ncclSuccess)
-        die ("NCCL", "no group; if it fails by NVLink SHARP, run again with NCCL_NVLS_ENABLE=0");
+        gpu_die ("NCCL", "no group; if it fails by NVLink SHARP, run again with NCCL_NVLS_ENABLE=0");
     if (cuda_allreduce.open (&k->ctx, 0, &err) < 0 || cuda_allreduce.join (&k->ctx, 0, &how, &err) < 0)
-        die ("open", err.text);
+        gpu_die ("open", err.text);
     k->fact[AR_RANKS] = 2;
     k->fact[AR_BF16] = 1;
     k->fact[AR_MAX_BYTES] = MOST;
     k->call = (struct dt_backend_call){ .family = cuda_allreduce.family, .fact = k->fact, .n_requests = 1,
                                         .request = k->request, .seed = &k->seed, .param = k->param };
-    must (cudaMalloc (&k->operands, (size_t)MOST + 4096), "memory");
-    must (cudaMalloc (&k->output, (size_t)MOST), "memory");
+    gpu_must (cudaMalloc (&k->operands, (size_t)MOST + 4096), "memory");
+    gpu_must (cudaMalloc (&k->output, (size_t)MOST), "memory");
 }
 
 /* What is measured together: a way to sum, and its times. */
@@ -131,7 +100,7 @@ struct series {
     int algorithm;
     int64_t blocks;
     cudaGraphExec_t exec;
-    float us[ROUNDS];
+    double us[ROUNDS];
     double median;
 };
 
@@ -144,17 +113,10 @@ static void launch (struct rank *k, const struct series *s, int64_t bytes)
     k->param[AR_BLOCKS].one = s->blocks;
     if (!s->peer) {
         if (cuda_allreduce.launch (&k->ctx, 0, &k->call, k->operands, k->output, NULL, &err) < 0)
-            die ("launch", err.text);
+            gpu_die ("launch", err.text);
     } else if (k->peer.all_reduce (k->operands, k->output, (size_t)bytes / 2, ncclBfloat16, ncclSum, k->comm,
                                    k->ctx.stream) != ncclSuccess)
-        die ("NCCL", "all-reduce");
-}
-
-static int by_time (const void *a, const void *b)
-{
-    float x = *(const float *)a, y = *(const float *)b;
-
-    return x < y ? -1 : x > y;
+        gpu_die ("NCCL", "all-reduce");
 }
 
 static cudaGraphExec_t capture (struct rank *k, const struct series *s, int64_t bytes, int calls)
@@ -163,11 +125,11 @@ static cudaGraphExec_t capture (struct rank *k, const struct series *s, int64_t 
     cudaGraph_t graph;
     int i;
 
-    must (cudaStreamBeginCapture (k->ctx.stream, cudaStreamCaptureModeThreadLocal), "capture");
+    gpu_must (cudaStreamBeginCapture (k->ctx.stream, cudaStreamCaptureModeThreadLocal), "capture");
     for (i = 0; i < calls; i++)
         launch (k, s, bytes);
-    must (cudaStreamEndCapture (k->ctx.stream, &graph), "capture");
-    must (cudaGraphInstantiate (&exec, graph, 0), "graph");
+    gpu_must (cudaStreamEndCapture (k->ctx.stream, &graph), "capture");
+    gpu_must (cudaGraphInstantiate (&exec, graph, 0), "graph");
     cudaGraphDestroy (graph);
     return exec;
 }
@@ -177,27 +139,27 @@ static double agree (struct rank *k, double us)
 {
     double all[2];
 
-    if (gather (k, &us, sizeof us, all) < 0)
-        die ("ranks", "the other one is gone");
+    if (gpu_gather (k->process, &us, sizeof us, all) < 0)
+        gpu_die ("ranks", "the other one is gone");
     return all[0];
 }
 
 /* Microseconds of one call. */
-static float time_of (struct rank *k, const struct series *s, int64_t bytes, int calls, cudaEvent_t event[2])
+static double time_of (struct rank *k, const struct series *s, int64_t bytes, int calls, cudaEvent_t event[2])
 {
     float ms;
     int i;
 
     together (k);
-    must (cudaEventRecord (event[0], k->ctx.stream), "event");
+    gpu_must (cudaEventRecord (event[0], k->ctx.stream), "event");
     if (!s->eager)
-        must (cudaGraphLaunch (s->exec, k->ctx.stream), "launch");
+        gpu_must (cudaGraphLaunch (s->exec, k->ctx.stream), "launch");
     for (i = 0; s->eager && i < calls; i++)
         launch (k, s, bytes);
-    must (cudaEventRecord (event[1], k->ctx.stream), "event");
-    must (cudaStreamSynchronize (k->ctx.stream), "run");
-    must (cudaEventElapsedTime (&ms, event[0], event[1]), "time");
-    return ms * 1000 / (float)calls;
+    gpu_must (cudaEventRecord (event[1], k->ctx.stream), "event");
+    gpu_must (cudaStreamSynchronize (k->ctx.stream), "run");
+    gpu_must (cudaEventElapsedTime (&ms, event[0], event[1]), "time");
+    return (double)ms * 1000 / calls;
 }
 
 /* The medians of n series, round by round in turn. */
@@ -207,12 +169,12 @@ static void measure (struct rank *k, struct series *s, size_t n, int64_t bytes, 
     cudaEvent_t event[2];
     size_t i;
 
-    must (cudaEventCreate (&event[0]), "event");
-    must (cudaEventCreate (&event[1]), "event");
+    gpu_must (cudaEventCreate (&event[0]), "event");
+    gpu_must (cudaEventCreate (&event[1]), "event");
     for (i = 0; i < n; i++) {
         together (k);
         launch (k, &s[i], bytes);
-        must (cudaStreamSynchronize (k->ctx.stream), "warm-up");
+        gpu_must (cudaStreamSynchronize (k->ctx.stream), "warm-up");
         if (!s[i].eager)
             s[i].exec = capture (k, &s[i], bytes, calls);
     }
@@ -222,8 +184,7 @@ static void measure (struct rank *k, struct series *s, size_t n, int64_t bytes, 
     for (i = 0; i < n; i++) {
         if (s[i].exec)
             cudaGraphExecDestroy (s[i].exec);
-        qsort (s[i].us, (size_t)rounds, sizeof *s[i].us, by_time);
-        s[i].median = agree (k, (double)s[i].us[rounds / 2]);
+        s[i].median = agree (k, gpu_median (s[i].us, (size_t)rounds));
     }
     cudaEventDestroy (event[0]);
     cudaEventDestroy (event[1]);
@@ -278,8 +239,8 @@ static void row (struct rank *k, int64_t bytes)
     k->param[AR_ORDER].one = AR_BY_RANK;
     k->param[AR_BLOCKS].one = AR_MAX_BLOCKS;
     if (cuda_allreduce.fill (&k->ctx, 0, &k->call, 0, k->operands, &err) < 0)
-        die ("fill", err.text);
-    must (cudaStreamSynchronize (k->ctx.stream), "fill");
+        gpu_die ("fill", err.text);
+    gpu_must (cudaStreamSynchronize (k->ctx.stream), "fill");
     which = choose (k, bytes, best);
     for (a = 0; a < AR_N_ALGORITHMS; a++)
         s[OURS + a] = (struct series){ .algorithm = a, .blocks = best[a].blocks };
@@ -303,19 +264,20 @@ static void print_environment (void)
     printf ("%s\n", n ? "" : " empty");
 }
 
-static int bench (int rank, int fd)
+static int bench (struct gpu_process *p, void *unused)
 {
     struct rank *k = calloc (1, sizeof *k);
     int64_t bytes;
 
+    (void)unused;
     if (!k)
-        die ("memory", "none left");
-    k->rank = rank;
-    k->fd = fd;
-    if (rank == 0)
+        gpu_die ("memory", "none left");
+    k->rank = p->rank;
+    k->process = p;
+    if (p->rank == 0)
         print_environment ();
     open_rank (k);
-    if (rank == 0)
+    if (p->rank == 0)
         printf ("%9s %8s %8s %14s %14s %14s %14s %-8s %5s %8s %8s %5s\n", "bytes", "NCCL us", "tree us",
                 "push (blocks)", "pull", "two-shot", "words", "best", "ratio", "by call:", "ours", "ratio");
     for (bytes = 1024; bytes <= MOST; bytes *= 2)
@@ -325,20 +287,5 @@ static int bench (int rank, int fd)
 
 int main (void)
 {
-    int pair[2], i, status, worst = 0;
-    pid_t pid[2];
-
-    if (socketpair (AF_UNIX, SOCK_STREAM, 0, pair) < 0)
-        die ("socketpair", strerror (errno));
-    for (i = 0; i < 2; i++)
-        if ((pid[i] = fork ()) == 0) {
-            close (pair[1 - i]);
-            exit (bench (i, pair[i]));
-        }
-    close (pair[0]);
-    close (pair[1]);
-    for (i = 0; i < 2; i++)
-        if (waitpid (pid[i], &status, 0) < 0 || !WIFEXITED (status) || WEXITSTATUS (status))
-            worst = 1;
-    return worst;
+    return gpu_processes (2, bench, NULL);
 }

@@ -13,7 +13,7 @@ bench_moe_host_LDADD = -lm
 
 # kernels/cuda; needs nothing of CUDA to build, and a GPU to run
 noinst_PROGRAMS += bench/gpu_gemm
-bench_gpu_gemm_SOURCES = bench/gpu_gemm.c tests/gpu/rig.c tests/gpu/rig.h
+bench_gpu_gemm_SOURCES = bench/gpu_gemm.c $(gpu_rig)
 bench_gpu_gemm_LDADD = -lm
 
 # selir
@@ -45,7 +45,7 @@ EXTRA_DIST += bench/wide.yaml bench/wide_gemm.py
 EXTRA_DIST += bench/gpu bench/gpu_allreduce.c
 if HAVE_CUDA
 noinst_PROGRAMS += bench/gpu-allreduce
-bench_gpu_allreduce_SOURCES = bench/gpu_allreduce.c
+bench_gpu_allreduce_SOURCES = bench/gpu_allreduce.c tests/gpu/verdict.c $(gpu_processes)
 bench_gpu_allreduce_CFLAGS = $(cuda_cflags)
 bench_gpu_allreduce_LDADD = libdtcuda.la $(cuda_libs)
 endif

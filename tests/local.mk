@@ -407,10 +407,12 @@ tests_test_keys_LDADD = libdtdaemon.la $(CHECK_LIBS)
 endif
 
 # kernels/cuda: what needs no GPU, and the programs that tests/gpu/run runs on one
+gpu_rig = tests/gpu/rig.c tests/gpu/rig.h tests/gpu/verdict.c tests/gpu/verdict.h
+gpu_processes = tests/gpu/processes.c tests/gpu/processes.h
 dist_check_SCRIPTS += tests/no-device.sh
 TESTS += tests/no-device.sh
 EXTRA_DIST += tests/gpu/test_cuda_host.c tests/gpu/check.c tests/gpu/planted.c tests/gpu/cublaslt.c \
-	tests/gpu/rig.c tests/gpu/rig.h tests/gpu/run tests/gpu/trap.cu tests/gpu/trap.h \
+	$(gpu_rig) $(gpu_processes) tests/gpu/run tests/gpu/trap.cu tests/gpu/trap.h \
 	tests/gpu/nccl.c tests/gpu/nccl.h tests/gpu/nvml.c tests/gpu/standin.c tests/gpu/standin.h \
 	tests/gpu/test_cuda_frame.c
 if HAVE_CUDA
@@ -453,7 +455,7 @@ tests_gpu_libcublasLt_la_SOURCES = tests/gpu/cublaslt.c
 tests_gpu_libcublasLt_la_LDFLAGS = -shared -rpath /nowhere -version-info 13:0:0
 endif
 check_PROGRAMS += tests/gpu/check
-tests_gpu_check_SOURCES = tests/gpu/check.c tests/gpu/rig.c
+tests_gpu_check_SOURCES = tests/gpu/check.c $(gpu_rig)
 tests_gpu_check_CFLAGS = $(cuda_cflags)
 tests_gpu_check_LDADD = libdtcuda.la $(cuda_libs)
 check_LTLIBRARIES += tests/gpu/backend-cuda-planted.la
@@ -500,22 +502,26 @@ EXTRA_DIST += tests/legality_programs.py tests/legality_make.py
 dist_check_SCRIPTS += tests/session-certify.sh
 TESTS += tests/session-certify.sh
 # kernels/allreduce/cuda: on GPUs alone
-EXTRA_DIST += tests/gpu/ranks.c tests/gpu/committed.c tests/gpu/records.c \
-	tests/gpu/caches.c
+EXTRA_DIST += tests/gpu/ranks.c tests/gpu/group.c tests/gpu/sums.c tests/gpu/sums.h tests/gpu/committed.c \
+	tests/gpu/records.c tests/gpu/caches.c tests/gpu/must.h
 if HAVE_CUDA
 check_PROGRAMS += tests/gpu/ranks
-tests_gpu_ranks_SOURCES = tests/gpu/ranks.c
+tests_gpu_ranks_SOURCES = tests/gpu/ranks.c tests/gpu/sums.c $(gpu_rig)
 tests_gpu_ranks_CFLAGS = $(cuda_cflags)
 tests_gpu_ranks_LDADD = libdtcuda.la $(cuda_libs) -lm
+check_PROGRAMS += tests/gpu/group
+tests_gpu_group_SOURCES = tests/gpu/group.c tests/gpu/sums.c $(gpu_rig) $(gpu_processes)
+tests_gpu_group_CFLAGS = $(cuda_cflags)
+tests_gpu_group_LDADD = libdtcuda.la $(cuda_libs) -lm
 check_PROGRAMS += tests/gpu/committed
-tests_gpu_committed_SOURCES = tests/gpu/committed.c
+tests_gpu_committed_SOURCES = tests/gpu/committed.c $(gpu_rig) $(gpu_processes)
 tests_gpu_committed_LDADD = libdetent.la
 check_PROGRAMS += tests/gpu/records
-tests_gpu_records_SOURCES = tests/gpu/records.c
+tests_gpu_records_SOURCES = tests/gpu/records.c tests/gpu/verdict.c
 tests_gpu_records_CFLAGS = $(cuda_cflags)
 tests_gpu_records_LDADD = libdtcuda.la $(cuda_libs)
 check_PROGRAMS += tests/gpu/caches
-tests_gpu_caches_SOURCES = tests/gpu/caches.c
+tests_gpu_caches_SOURCES = tests/gpu/caches.c tests/gpu/verdict.c
 tests_gpu_caches_CFLAGS = $(cuda_cflags)
 tests_gpu_caches_LDADD = libdtcuda.la $(cuda_libs)
 endif

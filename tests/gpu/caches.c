@@ -15,6 +15,7 @@
 #include "kernels/cuda/sweep.h"
 #include "kernels/cuda/timed.h"
 #include "kernels/gemm/cuda/gemm.h"
+#include "tests/gpu/must.h"
 
 #define MOST 200
 #define FEW 20
@@ -26,36 +27,6 @@
 
 static struct dt_backend_ctx ctx;
 static struct cuda_family warm_gemm; /* the same without the sweep */
-
-static void die (const char *what, const char *why) __attribute__ ((noreturn));
-
-static void die (const char *what, const char *why)
-{
-    fprintf (stderr, "caches: %s: %s\n", what, why);
-    exit (1);
-}
-
-static void must (cudaError_t e, const char *what)
-{
-    if (e != cudaSuccess)
-        die (what, cudaGetErrorString (e));
-}
-
-static int by_time (const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-
-    return x < y ? -1 : x > y;
-}
-
-static double median (const double *us, size_t n)
-{
-    double sorted[MOST];
-
-    memcpy (sorted, us, n * sizeof *us);
-    qsort (sorted, n, sizeof *sorted, by_time);
-    return sorted[n / 2];
-}
 
 static int alike (double a, double b)
 {
@@ -83,11 +54,11 @@ static double take (const struct job *job, const struct cuda_family *family, siz
         int r = cuda_run_timed (&ctx, &run, &err);
 
         if (r < 0 && (r != -EAGAIN || tries > 2 * n))
-            die ("run", err.text);
+            gpu_die ("run", err.text);
         if (r == 0)
             us[i++] = (double)ctx.elapsed_ns / 1000;
     }
-    return median (us, n);
+    return gpu_median (us, n);
 }
 
 /* Work of some 40 ms, so that the first runs are not those of a clock that rises. */
@@ -96,8 +67,8 @@ static void wake (void)
     int i;
 
     for (i = 0; i < 1000; i++)
-        must (cuda_sweep_launch (ctx.stream, ctx.sweep, ctx.sweep_bytes), "sweep");
-    must (cudaStreamSynchronize (ctx.stream), "sweep");
+        gpu_must (cuda_sweep_launch (ctx.stream, ctx.sweep, ctx.sweep_bytes), "sweep");
+    gpu_must (cudaStreamSynchronize (ctx.stream), "sweep");
 }
 
 /* Leaves what it wrote in the cache. */
@@ -106,8 +77,8 @@ static void fill (const struct job *job)
     struct dt_backend_error err = { "" };
 
     if (cuda_gemm.fill (&ctx, SLOT, &job->call, 0, job->operands, &err) < 0)
-        die ("fill", err.text);
-    must (cudaStreamSynchronize (ctx.stream), "fill");
+        gpu_die ("fill", err.text);
+    gpu_must (cudaStreamSynchronize (ctx.stream), "fill");
 }
 
 /* By how much is swept, in halves of the cache: is what the backend sweeps enough? */
@@ -143,10 +114,10 @@ static int compare (int64_t n, int64_t k, int64_t tokens, int64_t config)
     int fits, good;
 
     if (cuda_gemm.plan (&ctx, SLOT, &job.call, &plan, &err) < 0)
-        die ("plan", err.text);
-    must (cudaMalloc (&job.operands, plan.operand_bytes), "memory");
-    must (cudaMalloc (&job.output, plan.output_bytes), "memory");
-    must (cudaMalloc (&job.workspace, plan.workspace_bytes), "memory");
+        gpu_die ("plan", err.text);
+    gpu_must (cudaMalloc (&job.operands, plan.operand_bytes), "memory");
+    gpu_must (cudaMalloc (&job.output, plan.output_bytes), "memory");
+    gpu_must (cudaMalloc (&job.workspace, plan.workspace_bytes), "memory");
     wake ();
     fill (&job);
     few = take (&job, &cuda_gemm, FEW);
@@ -174,12 +145,12 @@ static void print_cost (void)
     float ms = 0;
     int i;
 
-    must (cudaEventRecord (ctx.begin, ctx.stream), "event");
+    gpu_must (cudaEventRecord (ctx.begin, ctx.stream), "event");
     for (i = 0; i < TIMES; i++)
-        must (cuda_sweep_launch (ctx.stream, ctx.sweep, ctx.sweep_bytes), "sweep");
-    must (cudaEventRecord (ctx.end, ctx.stream), "event");
-    must (cudaStreamSynchronize (ctx.stream), "sweep");
-    must (cudaEventElapsedTime (&ms, ctx.begin, ctx.end), "event");
+        gpu_must (cuda_sweep_launch (ctx.stream, ctx.sweep, ctx.sweep_bytes), "sweep");
+    gpu_must (cudaEventRecord (ctx.end, ctx.stream), "event");
+    gpu_must (cudaStreamSynchronize (ctx.stream), "sweep");
+    gpu_must (cudaEventElapsedTime (&ms, ctx.begin, ctx.end), "event");
     printf ("sweeps: %.0f MB in %.1f us before each run\n", (double)ctx.sweep_bytes * 1e-6,
             (double)ms * 1000 / TIMES);
 }
@@ -198,23 +169,21 @@ int main (void)
     int devices = 0, good = 1;
     size_t i;
 
+    if (cudaGetDeviceCount (&devices) != cudaSuccess || devices == 0)
+        gpu_skip ("no device");
     if (cuda_cupti_load (&api, &err) < 0 || cuda_clock_new (&api, &ctx.clock, &err) < 0)
-        die ("CUPTI", err.text);
-    if (cudaGetDeviceCount (&devices) != cudaSuccess || devices == 0) {
-        fprintf (stderr, "SKIP: no device\n");
-        return 77;
-    }
-    must (cudaGetDeviceProperties (&prop, 0), "device");
-    must (cudaStreamCreateWithFlags (&ctx.stream, cudaStreamNonBlocking), "stream");
-    must (cudaEventCreate (&ctx.begin), "event");
-    must (cudaEventCreate (&ctx.end), "event");
+        gpu_die ("CUPTI", err.text);
+    gpu_must (cudaGetDeviceProperties (&prop, 0), "device");
+    gpu_must (cudaStreamCreateWithFlags (&ctx.stream, cudaStreamNonBlocking), "stream");
+    gpu_must (cudaEventCreate (&ctx.begin), "event");
+    gpu_must (cudaEventCreate (&ctx.end), "event");
     ctx.l2_bytes = (size_t)prop.l2CacheSize;
     ctx.timed = 1;
     ctx.sweep_bytes = CUDA_SWEEP_TIMES * ctx.l2_bytes;
-    must (cudaMalloc (&ctx.sweep, 2 * ctx.sweep_bytes), "memory");
-    must (cudaMemsetAsync (ctx.sweep, 0, 2 * ctx.sweep_bytes, ctx.stream), "memory");
+    gpu_must (cudaMalloc (&ctx.sweep, 2 * ctx.sweep_bytes), "memory");
+    gpu_must (cudaMemsetAsync (ctx.sweep, 0, 2 * ctx.sweep_bytes, ctx.stream), "memory");
     if (cuda_gemm.open (&ctx, SLOT, &err) < 0)
-        die ("gemm", err.text);
+        gpu_die ("gemm", err.text);
     warm_gemm = cuda_gemm;
     warm_gemm.cold = 0;
     print_cost ();

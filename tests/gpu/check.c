@@ -12,7 +12,6 @@
  * Exit status: 0 as it should be, 1 not, 77 no device. */
 #include <errno.h>
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,26 +23,6 @@
 #define ARRAY_SIZE(a) (sizeof (a) / sizeof *(a))
 
 static struct gpu_rig rig;
-static int failures, checks;
-
-static void verdict (int good, const char *format, ...) __attribute__ ((format (printf, 2, 3)));
-
-static void verdict (int good, const char *format, ...)
-{
-    va_list args;
-
-    checks++;
-    if (good)
-        return;
-    failures++;
-    if (failures > 20)
-        return;
-    printf ("FAIL: ");
-    va_start (args, format);
-    vprintf (format, args);
-    va_end (args);
-    printf ("\n");
-}
 
 static double bf16 (uint16_t bits)
 {
@@ -134,7 +113,7 @@ static int is_supported (struct gpu_job *job, int64_t config)
 /* A check of the library's configurations that met none has checked nothing. */
 static void check_taken (const char *what)
 {
-    verdict (taken > 0, "%s: the library took no configuration", what);
+    gpu_verdict (taken > 0, "%s: the library took no configuration", what);
 }
 
 /* Copy outputs on the device; the runs that follow on another stream may write over 'from'. */
@@ -169,10 +148,10 @@ static void check_output (const struct gpu_job *job, int64_t config)
         /* fp32 sums of k terms, then one rounding. */
         bound = size * (double)job->fact[GEMM_K] * 0x1p-24
                 + (is_bf16 ? fabs (want) * 0x1p-8 : 0) + 1e-30;
-        verdict (fabs (got - want) <= bound, "values: %lld x %lld, %zu tokens, config %lld, output"
-                 " %zu,%zu is %g, not %g (within %g)", (long long)job->fact[GEMM_N],
-                 (long long)job->fact[GEMM_K], tokens, (long long)config, row, column, got, want,
-                 bound);
+        gpu_verdict (fabs (got - want) <= bound, "values: %lld x %lld, %zu tokens, config %lld, output"
+                     " %zu,%zu is %g, not %g (within %g)", (long long)job->fact[GEMM_N],
+                     (long long)job->fact[GEMM_K], tokens, (long long)config, row, column, got, want,
+                     bound);
         if (size > 0 && fabs (got - want) / size > worst)
             worst = fabs (got - want) / size;
     }
@@ -262,16 +241,16 @@ static void check_bits (void)
                 run (&job);
                 points++;
                 n = compare (&job, want, job.output, bytes);
-                verdict (n == 0, "bits: %lld x %lld, %lld tokens, config %lld, pad %lld: %llu of %zu"
-                         " outputs differ", (long long)sites[i].n, (long long)sites[i].k,
-                         (long long)tokens[t], (long long)configs[c],
-                         (long long)pads[(size_t)c % (size_t)n_pads], n, bytes / 2);
+                gpu_verdict (n == 0, "bits: %lld x %lld, %lld tokens, config %lld, pad %lld: %llu of %zu"
+                             " outputs differ", (long long)sites[i].n, (long long)sites[i].k,
+                             (long long)tokens[t], (long long)configs[c],
+                             (long long)pads[(size_t)c % (size_t)n_pads], n, bytes / 2);
             }
             cudaFree (want);
             gpu_job_done (&job, &rig);
         }
     printf ("bits: %zu points (site, tokens, configuration) against our chain, %zu refused by the"
-            " library, %d differ\n", points, refused, failures);
+            " library, %d differ\n", points, refused, gpu_failures);
     check_taken ("bits");
 }
 
@@ -312,11 +291,11 @@ static void check_alone (void)
                     fill (&one);
                     run (&one);
                     alone = read_output (&one, &bytes);
-                    verdict (bytes == row[q].length
-                             && memcmp (alone, among + row[q].offset, bytes) == 0,
-                             "alone: %lld x %lld, config %lld: request %zu of %lld tokens has other"
-                             " bits among others", (long long)sites[i].n, (long long)sites[i].k,
-                             (long long)configs[c], q, (long long)tokens[q]);
+                    gpu_verdict (bytes == row[q].length
+                                 && memcmp (alone, among + row[q].offset, bytes) == 0,
+                                 "alone: %lld x %lld, config %lld: request %zu of %lld tokens has other"
+                                 " bits among others", (long long)sites[i].n, (long long)sites[i].k,
+                                 (long long)configs[c], q, (long long)tokens[q]);
                     free (alone);
                 }
                 gpu_job_done (&one, &rig);
@@ -324,7 +303,7 @@ static void check_alone (void)
             free (among);
             gpu_job_done (&all, &rig);
         }
-    printf ("alone: %d requests compared, %d differ\n", checks, failures);
+    printf ("alone: %d requests compared, %d differ\n", gpu_checks, gpu_failures);
     check_taken ("alone");
 }
 
@@ -347,10 +326,10 @@ static void compare_contents (struct gpu_job *job, int64_t config, void *want)
             keep (want, job->output, bytes);
         n = i ? compare (job, want, job->output, bytes) : 0;
         if (i)
-            verdict (n == 0, "workspace: %lld x %lld, %lld tokens, config %lld: %llu of %zu outputs"
-                     " differ with 0x%02x in it", (long long)job->fact[GEMM_N],
-                     (long long)job->fact[GEMM_K], (long long)job->tokens[0], (long long)config, n,
-                     bytes / 2, (unsigned)contents[i]);
+            gpu_verdict (n == 0, "workspace: %lld x %lld, %lld tokens, config %lld: %llu of %zu outputs"
+                         " differ with 0x%02x in it", (long long)job->fact[GEMM_N],
+                         (long long)job->fact[GEMM_K], (long long)job->tokens[0], (long long)config, n,
+                         bytes / 2, (unsigned)contents[i]);
     }
 }
 
@@ -382,7 +361,7 @@ static void check_workspace (void)
             gpu_job_done (&job, &rig);
         }
     printf ("workspace: %zu sites, %lld configurations: %d compared, %zu refused by the library, %d differ\n",
-            ARRAY_SIZE (sites), (long long)n_configs, checks, refused, failures);
+            ARRAY_SIZE (sites), (long long)n_configs, gpu_checks, refused, gpu_failures);
     check_taken ("workspace");
 }
 
@@ -401,17 +380,18 @@ static void check_errors (void)
     gpu_job_set (&job, "splits", 16);
     gpu_job_set (&job, "config", 1);
     r = rig.b->plan (rig.ctx, &job.call, &plan, &err); /* the library takes it, or is said not to */
-    verdict (r == 0 || (r == -DT_BACKEND_EUNSUPPORTED && strstr (err.text, "cublasLt ")
-                        && strstr (err.text, "splits=16 config=1")), "errors: 16 splits: %d %s", r, err.text);
+    gpu_verdict (r == 0 || (r == -DT_BACKEND_EUNSUPPORTED && strstr (err.text, "cublasLt ")
+                            && strstr (err.text, "splits=16 config=1")),
+                 "errors: 16 splits: %d %s", r, err.text);
     if (r < 0)
         printf ("errors: %s\n", err.text);
     gpu_job_set (&job, "splits", 2);
     gpu_job_set (&job, "config", 0);
-    verdict (rig.b->plan (rig.ctx, &job.call, &plan, &err) == -DT_BACKEND_EUNSUPPORTED
-             && strstr (err.text, "gemm: ") && strstr (err.text, "config=0"), "errors: %s", err.text);
+    gpu_verdict (rig.b->plan (rig.ctx, &job.call, &plan, &err) == -DT_BACKEND_EUNSUPPORTED
+                 && strstr (err.text, "gemm: ") && strstr (err.text, "config=0"), "errors: %s", err.text);
     printf ("errors: %s\n", err.text);
-    verdict (rig.b->alloc (rig.ctx, (size_t)1 << 50, &buffer, &err) == -ENOMEM
-             && strstr (err.text, "cudaErrorMemoryAllocation (2)"), "errors: 1 PiB: %s", err.text);
+    gpu_verdict (rig.b->alloc (rig.ctx, (size_t)1 << 50, &buffer, &err) == -ENOMEM
+                 && strstr (err.text, "cudaErrorMemoryAllocation (2)"), "errors: 1 PiB: %s", err.text);
     printf ("errors: %s\n", err.text);
     gpu_job_set (&job, "splits", 1);
     fill (&job);
@@ -442,7 +422,8 @@ static void check_lost (void)
     fill (&job);
     for (turn = 0; r == 0 && turn < 100; turn++)
         r = gpu_job_run (&job, &rig, &err);
-    verdict (r == -DT_BACKEND_ELOST && strstr (err.text, "(719)"), "lost: run %zu: %d %s", turn, r, err.text);
+    gpu_verdict (r == -DT_BACKEND_ELOST && strstr (err.text, "(719)"), "lost: run %zu: %d %s", turn, r,
+                 err.text);
     printf ("lost: run: %s\n", err.text);
     for (i = 0; i < ARRAY_SIZE (asked); i++) {
         err.text[0] = 0;
@@ -451,11 +432,12 @@ static void check_lost (void)
             : i == 1 ? rig.b->set (beside[i], job.output, 0, job.plan.output_bytes, &err)
             : i == 2 ? rig.b->fill (beside[i], &job.call, 0, job.operands, &err)
                      : rig.b->run (beside[i], &job.call, job.operands, job.output, job.workspace, &err);
-        verdict (r == -DT_BACKEND_ELOST && strstr (err.text, "(719)"), "lost: %s: %d %s", asked[i], r, err.text);
+        gpu_verdict (r == -DT_BACKEND_ELOST && strstr (err.text, "(719)"), "lost: %s: %d %s", asked[i], r,
+                     err.text);
         printf ("lost: %s: %s\n", asked[i], err.text);
     }
-    verdict (rig.b->alloc (rig.ctx, 4096, &buffer, &err) == -DT_BACKEND_ELOST
-             && strstr (err.text, "no more answers since"), "lost: alloc, later: %s", err.text);
+    gpu_verdict (rig.b->alloc (rig.ctx, 4096, &buffer, &err) == -DT_BACKEND_ELOST
+                 && strstr (err.text, "no more answers since"), "lost: alloc, later: %s", err.text);
     printf ("lost: alloc, later: %s\n", err.text);
     for (i = 0; i < ARRAY_SIZE (asked); i++)
         rig.b->close (beside[i]);
@@ -548,7 +530,7 @@ static void check_clocks (void)
             || cuda_clock_end (ctx.clock, 1, &span, &ns, &err) < 0
             || cuda_check (&ctx, cudaEventElapsedTime (&ms, ctx.begin, ctx.end), "event", &err) < 0)
             gpu_die ("clocks", err.text);
-        verdict (span == CUDA_SPAN_OK, "clocks: run %zu: %s", i, cuda_span_text (span));
+        gpu_verdict (span == CUDA_SPAN_OK, "clocks: run %zu: %s", i, cuda_span_text (span));
         cupti[i] = (double)ns / 1e3;
         events[i] = (double)ms * 1e3;
         ratio[i] = cupti[i] / events[i];
@@ -556,7 +538,7 @@ static void check_clocks (void)
     share = gpu_median (ratio, RUNS);
     printf ("clocks: our chain, 2560 x 8192, 2048 tokens, 101 runs: CUPTI %.1f us, events %.1f us,"
             " median ratio %.4f\n", gpu_median (cupti, RUNS), gpu_median (events, RUNS), share);
-    verdict (fabs (share - 1) < 0.02, "clocks: the median ratio is %.4f", share);
+    gpu_verdict (fabs (share - 1) < 0.02, "clocks: the median ratio is %.4f", share);
     cuda_clock_free (ctx.clock);
 }
 
@@ -588,10 +570,10 @@ static void check_identity (void)
     if (rig.b->open (&options, &ctx, &err) < 0)
         gpu_die ("identity", err.text);
     other = rig.b->identity (ctx);
-    verdict (!strcmp (id->build, other->build) && !strcmp (id->libraries, other->libraries)
-             && !strcmp (id->driver, other->driver) && !strcmp (id->device, other->device)
-             && id->units == other->units, "identity: %s, %s, driver %s", other->device,
-             other->libraries, other->driver);
+    gpu_verdict (!strcmp (id->build, other->build) && !strcmp (id->libraries, other->libraries)
+                 && !strcmp (id->driver, other->driver) && !strcmp (id->device, other->device)
+                 && id->units == other->units, "identity: %s, %s, driver %s", other->device,
+                 other->libraries, other->driver);
     rig.b->close (ctx);
 }
 
@@ -606,7 +588,7 @@ int main (int argc, char **argv)
         gpu_open (&rig, argv[1], 0); /* names a machine without a device */
         gpu_close (&rig);
         check_clocks ();
-        return failures != 0;
+        return gpu_failures != 0;
     }
     timed = strcmp (argv[2], "noise") == 0 || strcmp (argv[2], "time") == 0;
     gpu_open (&rig, argv[1], timed);
@@ -638,7 +620,7 @@ int main (int argc, char **argv)
     else
         gpu_die (argv[2], "unknown check");
     if (!timed)
-        printf ("%s: %d checks, %d failed\n", argv[2], checks, failures);
+        gpu_tally (argv[2]);
     gpu_close (&rig);
-    return failures != 0;
+    return gpu_failures != 0;
 }

@@ -9,14 +9,13 @@
 #include <detent/backend.h>
 #include <detent/detent.h>
 
-#include <dlfcn.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <sys/wait.h>
-#include <unistd.h>
+
+#include "tests/gpu/processes.h"
+#include "tests/gpu/rig.h"
 
 #define ROUNDS 11
 /* A run that gives a rank no time is run again, so often. */
@@ -28,7 +27,7 @@ static const char *const param_name[N_PARAMS] = { "order", "algorithm", "blocks"
 enum { COMMITTED, STOCK, TREE, N_WAYS };
 
 struct rank {
-    int rank, fd;
+    struct gpu_process *process;
     const char *site;
     struct detent *detent[2]; /* COMMITTED, STOCK */
     struct detent_selector *selector[2];
@@ -42,64 +41,17 @@ struct rank {
     void *operands, *output;
 };
 
-static void die (const char *what, const char *why) __attribute__ ((noreturn));
-
-static void die (const char *what, const char *why)
-{
-    fprintf (stderr, "committed: %s: %s\n", what, why);
-    exit (1);
-}
-
-static int gather (void *user, const void *mine, size_t bytes, void *all)
-{
-    const struct rank *k = user;
-    char *at = all;
-    size_t got;
-
-    memcpy (at + (size_t)k->rank * bytes, mine, bytes);
-    if (write (k->fd, mine, bytes) != (ssize_t)bytes)
-        return -EPIPE;
-    for (got = 0; got < bytes;) {
-        ssize_t n = read (k->fd, at + (size_t)(1 - k->rank) * bytes + got, bytes - got);
-
-        if (n <= 0)
-            return -EPIPE;
-        got += (size_t)n;
-    }
-    return 0;
-}
-
-static void load (struct rank *k, const char *path)
-{
-    void *object = dlopen (path, RTLD_NOW | RTLD_LOCAL);
-    dt_backend_get_f get;
-    size_t i;
-
-    if (!object)
-        die (path, dlerror ());
-    *(void **)&get = dlsym (object, DT_BACKEND_SYMBOL);
-    if (!get || (k->backend = get ())->abi != DT_BACKEND_ABI)
-        die (path, "no backend of this version");
-    for (i = 0; i < k->backend->n_families; i++)
-        if (strcmp (k->backend->families[i].name, FAMILY) == 0)
-            k->family = &k->backend->families[i];
-    if (!k->family)
-        die (path, "no family " FAMILY);
-}
-
 static void open_backend (struct rank *k)
 {
-    struct dt_backend_options options = { .device = (uint32_t)k->rank, .timed = 1 };
-    struct dt_backend_join how = { (uint32_t)k->rank, 2, gather, k };
+    struct dt_backend_options options = { .device = (uint32_t)k->process->rank, .timed = 1 };
+    struct dt_backend_join how = { (uint32_t)k->process->rank, 2, gpu_gather, k->process };
     struct dt_backend_error err = { "" };
     int r = k->backend->open (&options, &k->ctx, &err);
 
-    if (r == -ENODEV) {
-        fprintf (stderr, "SKIP: %s\n", err.text);
-        exit (77);
-    }
+    if (r == -ENODEV)
+        gpu_skip (err.text);
     if (r < 0 || k->backend->join (k->ctx, &how, &err) < 0)
-        die ("open", err.text);
+        gpu_die ("open", err.text);
 }
 
 /* The bundle, its selectors, and the site's facts as the backend wants them. */
@@ -118,15 +70,15 @@ static void fetch (struct rank *k, const char *deployment, const char *workload)
         if (detent_open (&o, &k->detent[i], &err) < 0
             || detent_check_backend (k->detent[i], id->name, id->build, id->libraries, id->driver,
                                      id->device, id->units, &err) < 0)
-            die ("fetch", err.text);
+            gpu_die ("fetch", err.text);
         if (!detent_site (k->detent[i], 0, &family, &k->site) || strcmp (family, FAMILY) != 0)
-            die ("fetch", "the first site is no all-reduce");
+            gpu_die ("fetch", "the first site is no all-reduce");
         if (detent_selector_new (k->detent[i], family, k->site, 1, &k->selector[i], &err) < 0)
-            die ("selector", err.text);
+            gpu_die ("selector", err.text);
     }
     for (i = 0; i < k->family->n_facts; i++)
         if (detent_site_fact (k->detent[0], FAMILY, k->site, k->family->facts[i].name, &k->fact[i], &err) < 0)
-            die ("facts", err.text);
+            gpu_die ("facts", err.text);
 }
 
 static int64_t fact (const struct rank *k, const char *name)
@@ -135,7 +87,7 @@ static int64_t fact (const struct rank *k, const char *name)
     int64_t v;
 
     if (detent_site_fact (k->detent[0], FAMILY, k->site, name, &v, &err) < 0)
-        die ("fact", err.text);
+        gpu_die ("fact", err.text);
     return v;
 }
 
@@ -147,7 +99,7 @@ static void select_way (struct rank *k, int way)
     size_t i, f;
 
     if (detent_select (k->selector[way], &call, &choice, &err) < 0)
-        die ("select", err.text);
+        gpu_die ("select", err.text);
     for (i = 0; i < N_PARAMS; i++)
         for (f = 0; f < choice.n_fields; f++)
             if (strcmp (detent_selector_field (k->selector[way], f), param_name[i]) == 0)
@@ -165,27 +117,20 @@ static double time_of (struct rank *k, int way)
     for (i = 0; i < TRIES; i++) {
         r = k->backend->run (k->ctx, &k->call, k->operands, k->output, NULL, &err);
         if (r < 0 && r != -EAGAIN)
-            die ("run", err.text);
-        if (gather (k, &r, sizeof r, all) < 0)
-            die ("run", "the other rank is gone");
+            gpu_die ("run", err.text);
+        if (gpu_gather (k->process, &r, sizeof r, all) < 0)
+            gpu_die ("run", "the other rank is gone");
         if (all[0] == 0 && all[1] == 0)
             return (double)k->backend->elapsed_ns (k->ctx) / 1000;
     }
-    die ("run", *err.text ? err.text : "the other rank has no time");
-}
-
-static int by_time (const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-
-    return x < y ? -1 : x > y;
+    gpu_die ("run", *err.text ? err.text : "the other rank has no time");
 }
 
 static void row (struct rank *k, int64_t bytes)
 {
     static const char *const names[] = { "push", "pull", "two-shot", "words" };
     struct dt_backend_error err = { "" };
-    double us[N_WAYS][ROUNDS];
+    double us[N_WAYS][ROUNDS], median[N_WAYS];
     const char *name[2];
     int round, way;
 
@@ -198,17 +143,17 @@ static void row (struct rank *k, int64_t bytes)
     k->param[TREE][BLOCKS] = k->param[COMMITTED][BLOCKS];
     k->call.param = k->param[COMMITTED];
     if (k->backend->fill (k->ctx, &k->call, 0, k->operands, &err) < 0)
-        die ("fill", err.text);
+        gpu_die ("fill", err.text);
     for (round = 0; round < ROUNDS; round++)
         for (way = 0; way < N_WAYS; way++)
             us[way][round] = time_of (k, way);
     for (way = 0; way < N_WAYS; way++)
-        qsort (us[way], ROUNDS, sizeof **us, by_time);
-    if (k->rank == 0)
+        median[way] = gpu_median (us[way], ROUNDS);
+    if (k->process->rank == 0)
         printf ("%9lld  %-8s %3lld %8.2f   %-11s %3lld %8.2f %5.2f %9.2f\n", (long long)bytes,
-                name[COMMITTED], (long long)k->param[COMMITTED][BLOCKS].one, us[COMMITTED][ROUNDS / 2],
-                name[STOCK], (long long)k->param[STOCK][BLOCKS].one, us[STOCK][ROUNDS / 2],
-                us[COMMITTED][ROUNDS / 2] / us[STOCK][ROUNDS / 2], us[TREE][ROUNDS / 2]);
+                name[COMMITTED], (long long)k->param[COMMITTED][BLOCKS].one, median[COMMITTED],
+                name[STOCK], (long long)k->param[STOCK][BLOCKS].one, median[STOCK],
+                median[COMMITTED] / median[STOCK], median[TREE]);
     fflush (stdout);
 }
 
@@ -219,37 +164,37 @@ static void begin (struct rank *k, int64_t most)
     size_t i;
 
     if (k->family->n_params != N_PARAMS)
-        die ("backend", "its all-reduce has other parameters");
+        gpu_die ("backend", "its all-reduce has other parameters");
     for (i = 0; i < N_PARAMS; i++)
         if (strcmp (k->family->params[i].name, param_name[i]) != 0)
-            die ("backend", "its all-reduce has other parameters");
+            gpu_die ("backend", "its all-reduce has other parameters");
     k->request[0] = most;
     k->call = (struct dt_backend_call){ .family = k->family, .fact = k->fact, .n_requests = 1,
                                         .request = k->request, .seed = &k->seed, .param = k->param[0] };
     select_way (k, COMMITTED);
     if (k->backend->plan (k->ctx, &k->call, &plan, &err) < 0)
-        die ("plan", err.text);
+        gpu_die ("plan", err.text);
     if (k->backend->alloc (k->ctx, plan.operand_bytes, &k->operands, &err) < 0
         || k->backend->alloc (k->ctx, plan.output_bytes, &k->output, &err) < 0)
-        die ("memory", err.text);
+        gpu_die ("memory", err.text);
 }
 
-static int serve (int rank, int fd, char **argv)
+static int serve (struct gpu_process *p, void *user)
 {
     struct rank *k = calloc (1, sizeof *k);
     int64_t bytes, most, least;
+    char **argv = user;
 
     if (!k)
-        die ("memory", "none left");
-    k->rank = rank;
-    k->fd = fd;
-    load (k, argv[1]);
+        gpu_die ("memory", "none left");
+    k->process = p;
+    k->backend = gpu_load (argv[1], FAMILY, &k->family);
     open_backend (k);
     fetch (k, argv[2], argv[3]);
     least = fact (k, "row_bytes");
     most = least * fact (k, "token_budget");
     begin (k, most);
-    if (rank == 0)
+    if (p->rank == 0)
         printf ("%9s  %-12s %8s   %-15s %8s %5s %9s\n", "bytes", "committed", "us", "stock", "us", "ratio",
                 "tree us");
     for (bytes = least; bytes <= most; bytes *= 2)
@@ -260,24 +205,7 @@ static int serve (int rank, int fd, char **argv)
 
 int main (int argc, char **argv)
 {
-    int pair[2], i, status, worst = 0;
-    pid_t pid[2];
-
     if (argc != 4)
-        die ("usage", "committed PLUGIN DEPLOYMENT WORKLOAD");
-    if (socketpair (AF_UNIX, SOCK_STREAM, 0, pair) < 0)
-        die ("socketpair", strerror (errno));
-    for (i = 0; i < 2; i++)
-        if ((pid[i] = fork ()) == 0) {
-            close (pair[1 - i]);
-            exit (serve (i, pair[i], argv));
-        }
-    close (pair[0]);
-    close (pair[1]);
-    for (i = 0; i < 2; i++)
-        if (pid[i] < 0 || waitpid (pid[i], &status, 0) < 0 || !WIFEXITED (status))
-            worst = worst > 1 ? worst : 1;
-        else
-            worst = WEXITSTATUS (status) > worst ? WEXITSTATUS (status) : worst;
-    return worst;
+        gpu_die ("usage", "committed PLUGIN DEPLOYMENT WORKLOAD");
+    return gpu_processes (2, serve, argv);
 }

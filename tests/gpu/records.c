@@ -6,7 +6,6 @@
  *   counter   a counter of lost records that cannot be read: an error, no time
  * Exit status: 0 as it should be, 1 not, 77 no device. */
 #include <cuda_runtime_api.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,48 +13,17 @@
 
 #include "kernels/cuda/clock.h"
 #include "kernels/cuda/timed.h"
+#include "tests/gpu/must.h"
 
 #define BUFFER_BYTES 8192 /* some 30 records */
 #define RUN 50000u
 #define RUNS 20u
 #define PAUSE_S 5
 
-static int failures, checks;
 static cudaStream_t stream;
 static struct cuda_cupti real;
 static CUpti_BuffersCallbackRequestFunc request_large;
 static unsigned long buffers;
-
-static void verdict (int good, const char *format, ...) __attribute__ ((format (printf, 2, 3)));
-
-static void verdict (int good, const char *format, ...)
-{
-    va_list args;
-
-    checks++;
-    if (good)
-        return;
-    failures++;
-    printf ("FAIL: ");
-    va_start (args, format);
-    vprintf (format, args);
-    va_end (args);
-    printf ("\n");
-}
-
-static void die (const char *what, const char *why) __attribute__ ((noreturn));
-
-static void die (const char *what, const char *why)
-{
-    fprintf (stderr, "records: %s: %s\n", what, why);
-    exit (1);
-}
-
-static void must (cudaError_t e, const char *what)
-{
-    if (e != cudaSuccess)
-        die (what, cudaGetErrorString (e));
-}
 
 /* The clock's own buffer, of which CUPTI is told a part. */
 static void CUPTIAPI request_small (uint8_t **buffer, size_t *size, size_t *max_records)
@@ -87,7 +55,7 @@ static struct cuda_clock *open_clock (const struct cuda_cupti *api)
     struct cuda_clock *clock;
 
     if (cuda_clock_new (api, &clock, &err) < 0)
-        die ("clock", err.text);
+        gpu_die ("clock", err.text);
     return clock;
 }
 
@@ -96,8 +64,8 @@ static void launch (size_t n)
     size_t i;
 
     for (i = 0; i < n; i++)
-        must (cuda_delay_launch (stream, 0), "launch");
-    must (cudaStreamSynchronize (stream), "run");
+        gpu_must (cuda_delay_launch (stream, 0), "launch");
+    gpu_must (cudaStreamSynchronize (stream), "run");
 }
 
 /* A run of n launches; the clock's result, its verdict and time. */
@@ -124,9 +92,9 @@ static void check_run (struct cuda_clock *clock, size_t n, const char *what)
     stamp = cuda_clock_stamps (clock, &have);
     for (i = 0; i < have; i++)
         bad += stamp[i].start_ns == 0 || stamp[i].end_ns <= stamp[i].start_ns;
-    verdict (r == 0 && how == CUDA_SPAN_OK && ns > 0 && have == n, "%s: %zu launches, %zu records: %s%s",
-             what, n, have, r < 0 ? err.text : "", r < 0 ? "" : cuda_span_text (how));
-    verdict (bad == 0, "%s: %zu of %zu records do not end after their start", what, bad, have);
+    gpu_verdict (r == 0 && how == CUDA_SPAN_OK && ns > 0 && have == n, "%s: %zu launches, %zu records: %s%s",
+                 what, n, have, r < 0 ? err.text : "", r < 0 ? "" : cuda_span_text (how));
+    gpu_verdict (bad == 0, "%s: %zu of %zu records do not end after their start", what, bad, have);
 }
 
 static void check_million (void)
@@ -170,8 +138,8 @@ static void check_overflow (struct cuda_clock *clock)
     uint64_t ns = 7;
     int r = run (clock, CUDA_CLOCK_RECORDS + 1000, &how, &ns, &err);
 
-    verdict (r == 0 && how == CUDA_SPAN_LOST && ns == 7, "overflow: %d, %llu ns, %s%s", r,
-             (unsigned long long)ns, cuda_span_text (how), err.text);
+    gpu_verdict (r == 0 && how == CUDA_SPAN_LOST && ns == 7, "overflow: %d, %llu ns, %s%s", r,
+                 (unsigned long long)ns, cuda_span_text (how), err.text);
     printf ("overflow: %s\n", cuda_span_text (how));
 }
 
@@ -183,8 +151,8 @@ static void check_error (struct cuda_clock *clock, size_t n, const char *what, c
     uint64_t ns = 7;
     int r = run (clock, n, &how, &ns, &err);
 
-    verdict (r < 0 && how == CUDA_SPAN_MISSING && strstr (err.text, words),
-             "%s: %d, %llu ns, '%s'", what, r, (unsigned long long)ns, err.text);
+    gpu_verdict (r < 0 && how == CUDA_SPAN_MISSING && strstr (err.text, words),
+                 "%s: %d, %llu ns, '%s'", what, r, (unsigned long long)ns, err.text);
     printf ("%s: %s\n", what, err.text);
 }
 
@@ -196,12 +164,10 @@ int main (void)
     int devices = 0;
 
     if (cuda_cupti_load (&real, &err) < 0)
-        die ("CUPTI", err.text);
-    if (cudaGetDeviceCount (&devices) != cudaSuccess || devices == 0) {
-        fprintf (stderr, "SKIP: no device\n");
-        return 77;
-    }
-    must (cudaStreamCreateWithFlags (&stream, cudaStreamNonBlocking), "stream");
+        gpu_die ("CUPTI", err.text);
+    if (cudaGetDeviceCount (&devices) != cudaSuccess || devices == 0)
+        gpu_skip ("no device");
+    gpu_must (cudaStreamCreateWithFlags (&stream, cudaStreamNonBlocking), "stream");
     check_million ();
     clock = open_clock (&real);
     check_run (clock, 1, "first");
@@ -215,6 +181,5 @@ int main (void)
     clock = open_clock (&api);
     check_error (clock, 10, "counter", "records");
     cuda_clock_free (clock);
-    printf ("records: %d checks, %d failed\n", checks, failures);
-    return failures != 0;
+    return gpu_tally ("records");
 }

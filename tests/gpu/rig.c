@@ -6,41 +6,39 @@
 #include <stdlib.h>
 #include <string.h>
 
-void gpu_die (const char *what, const char *why)
+const struct dt_backend *gpu_load (const char *path, const char *family,
+                                   const struct dt_backend_family **ret_family)
 {
-    fprintf (stderr, "%s: %s\n", what, why);
-    exit (1);
+    void *object = dlopen (path, RTLD_NOW | RTLD_LOCAL);
+    const struct dt_backend *b;
+    dt_backend_get_f get;
+    size_t i;
+
+    if (!object)
+        gpu_die (path, dlerror ());
+    *(void **)&get = dlsym (object, DT_BACKEND_SYMBOL);
+    if (!get || (b = get ())->abi != DT_BACKEND_ABI)
+        gpu_die (path, "no backend of this version");
+    for (i = 0; i < b->n_families; i++)
+        if (strcmp (b->families[i].name, family) == 0) {
+            *ret_family = &b->families[i];
+            return b;
+        }
+    gpu_die (path, "a family is not there");
 }
 
 void gpu_open (struct gpu_rig *rig, const char *path, int timed)
 {
     struct dt_backend_options options = { .timed = (uint32_t)timed };
     struct dt_backend_error err = { "" };
-    void *object = dlopen (path, RTLD_NOW | RTLD_LOCAL);
-    dt_backend_get_f get;
-    size_t i;
     int r;
 
     memset (rig, 0, sizeof *rig);
-    if (!object)
-        gpu_die (path, dlerror ());
-    *(void **)&get = dlsym (object, DT_BACKEND_SYMBOL);
-    if (!get)
-        gpu_die (path, "no " DT_BACKEND_SYMBOL);
-    rig->b = get ();
-    if (rig->b->abi != DT_BACKEND_ABI)
-        gpu_die (path, "another interface version");
-    if ((r = rig->b->open (&options, &rig->ctx, &err)) == -ENODEV) {
-        fprintf (stderr, "SKIP: %s\n", err.text);
-        exit (77);
-    }
+    rig->b = gpu_load (path, "gemm", &rig->gemm);
+    if ((r = rig->b->open (&options, &rig->ctx, &err)) == -ENODEV)
+        gpu_skip (err.text);
     if (r < 0)
         gpu_die (path, err.text);
-    for (i = 0; i < rig->b->n_families; i++)
-        if (strcmp (rig->b->families[i].name, "gemm") == 0)
-            rig->gemm = &rig->b->families[i];
-    if (!rig->gemm)
-        gpu_die (path, "no family gemm");
 }
 
 void gpu_close (struct gpu_rig *rig)
@@ -158,17 +156,4 @@ void gpu_job_done (struct gpu_job *job, const struct gpu_rig *rig)
     rig->b->free (rig->ctx, job->operands);
     rig->b->free (rig->ctx, job->output);
     rig->b->free (rig->ctx, job->workspace);
-}
-
-static int by_value (const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-
-    return x < y ? -1 : x > y;
-}
-
-double gpu_median (double *value, size_t n)
-{
-    qsort (value, n, sizeof *value, by_value);
-    return n % 2 ? value[n / 2] : (value[n / 2 - 1] + value[n / 2]) / 2;
 }

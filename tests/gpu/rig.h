@@ -1,9 +1,11 @@
 /* gpu/rig.h - a loaded CUDA backend and calls of its gemm, for checks and benches.
- * Uses: include/detent/backend.h.  Used by: tests/gpu, bench. */
+ * Uses: include/detent/backend.h, verdict.h.  Used by: tests/gpu, bench. */
 #ifndef TESTS_GPU_RIG_H
 #define TESTS_GPU_RIG_H
 
 #include <detent/backend.h>
+
+#include "tests/gpu/verdict.h"
 
 #define GPU_MAX_REQUESTS 64
 
@@ -23,6 +25,10 @@ struct gpu_job {
     void *operands, *output, *workspace;
 };
 
+/* Load the plugin at 'path', and find its family; ends the process, saying why, if that fails. */
+const struct dt_backend *gpu_load (const char *path, const char *family,
+                                   const struct dt_backend_family **ret_family);
+
 /* Load the plugin at 'path' and open device 0; ends the process, saying why, if that
  * fails: with status 77 if there is no device. */
 void gpu_open (struct gpu_rig *rig, const char *path, int timed);
@@ -39,8 +45,4 @@ int gpu_job_fill (struct gpu_job *job, const struct gpu_rig *rig, struct dt_back
 /* As a worker does: again, where a run gives no time. */
 int gpu_job_run (struct gpu_job *job, const struct gpu_rig *rig, struct dt_backend_error *err);
 void gpu_job_done (struct gpu_job *job, const struct gpu_rig *rig);
-void gpu_die (const char *what, const char *why) __attribute__ ((noreturn));
-
-/* Ascending order, and the middle. */
-double gpu_median (double *value, size_t n);
 #endif
