@@ -412,7 +412,8 @@ gpu_processes = tests/gpu/processes.c tests/gpu/processes.h
 dist_check_SCRIPTS += tests/no-device.sh
 TESTS += tests/no-device.sh
 EXTRA_DIST += tests/gpu/test_cuda_host.c tests/gpu/check.c tests/gpu/planted.c tests/gpu/cublaslt.c \
-	$(gpu_rig) $(gpu_processes) tests/gpu/run tests/gpu/trap.cu tests/gpu/trap.h \
+	$(gpu_rig) $(gpu_processes) tests/gpu/run tests/gpu/checks.sh tests/gpu/sessions.sh \
+	tests/gpu/faults.sh tests/gpu/figures.sh tests/gpu/trap.cu tests/gpu/trap.h \
 	tests/gpu/nccl.c tests/gpu/nccl.h tests/gpu/nvml.c tests/gpu/standin.c tests/gpu/standin.h \
 	tests/gpu/test_cuda_frame.c
 if HAVE_CUDA
