@@ -24,7 +24,7 @@ struct cuda_clock {
     int subscribed, kernels, copies, sets; /* what `free` must undo */
     pthread_mutex_t lock; /* the fields below: CUPTI's thread writes them */
     int graphs;           /* only records of graphs count */
-    size_t n, buffers;    /* records; buffers that CUPTI holds */
+    size_t n;             /* records */
     size_t lost;          /* records that CUPTI or this clock had no room for */
     CUptiResult failed;   /* the first error while reading a buffer */
     uint64_t longest_ns;
@@ -102,16 +102,9 @@ static int refuse (const struct cuda_clock *c, CUptiResult result, const char *w
 
 static void CUPTIAPI on_request (uint8_t **buffer, size_t *size, size_t *max_records)
 {
-    struct cuda_clock *c = open_clock;
-
     *buffer = calloc (1, BUFFER_BYTES); /* zeroed, as CUPTI was told */
     *size = *buffer ? BUFFER_BYTES : 0;
     *max_records = 0;
-    if (!c || !*buffer)
-        return;
-    pthread_mutex_lock (&c->lock);
-    c->buffers++;
-    pthread_mutex_unlock (&c->lock);
 }
 
 static void add (struct cuda_clock *c, uint32_t graph, uint64_t start, uint64_t end,
@@ -180,7 +173,6 @@ static void CUPTIAPI on_complete (CUcontext context, uint32_t stream, uint8_t *b
         && c->failed == CUPTI_SUCCESS)
         c->failed = r; /* not knowing is not "none" */
     c->lost += lost;
-    c->buffers--;
     pthread_mutex_unlock (&c->lock);
     free (buffer);
 }

@@ -346,10 +346,10 @@ static int open_device (struct scan *s)
     struct cuda_cupti api;
     int r;
 
-    if ((r = cuda_cupti_load (&api, &s->err)) < 0
+    if ((r = ok (s, cudaGetDeviceProperties (&prop, 0), "no device")) < 0
+        || (r = cuda_cupti_load (&api, &s->err)) < 0
         || (r = cuda_clock_new (&api, &s->ctx->clock, &s->err)) < 0
         || (r = ok (s, cudaSetDevice (0), "device")) < 0
-        || (r = ok (s, cudaGetDeviceProperties (&prop, 0), "device")) < 0
         || (r = ok (s, cudaStreamCreateWithFlags (&s->ctx->stream, cudaStreamNonBlocking),
                     "stream")) < 0
         || (r = ok (s, cudaEventCreate (&s->ctx->begin), "event")) < 0
