@@ -78,6 +78,7 @@ cuda_backend_c = \
 	kernels/cuda/memory.c kernels/cuda/memory.h \
 	kernels/cuda/nvml.c kernels/cuda/nvml.h \
 	kernels/cuda/plant.h \
+	kernels/cuda/settings.c kernels/cuda/settings.h \
 	kernels/cuda/span.c kernels/cuda/span.h \
 	kernels/cuda/sweep.h \
 	kernels/cuda/timed.c kernels/cuda/timed.h \

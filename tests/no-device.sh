@@ -24,4 +24,7 @@ has 'could not be judged here: .*no device'
 code 0 status
 ! grep -q '^held' "$tmp/out" || fail 'a device that is not there is held'
 daemon_stop
+exits 1 "$top_builddir/detent-gemm-scan"
+one_line
+says 'no device'
 echo 'no-device: certify and tune say so'

@@ -200,6 +200,7 @@ struct dt_backend {
     /* Open a context (threads, streams) and learn who computes, the same with
      * `identify`.  Owned by the caller; `close` takes NULL.
      *   -ENODEV  no such device      -ENOMEM  out of memory
+     *   -EINVAL  a setting of the backend's own has no such value
      *   -EBUSY   another process works on it, or nothing tells that none does
      *   -DT_BACKEND_EDEVICE  it, or a library that is needed, reported an error
      *   -DT_BACKEND_ELOST  it is there, and does not answer */

@@ -12,6 +12,7 @@
 #include "kernels/cuda/memory.h"
 #include "kernels/cuda/nvml.h"
 #include "kernels/cuda/plant.h"
+#include "kernels/cuda/settings.h"
 #include "kernels/cuda/sweep.h"
 #include "kernels/cuda/timed.h"
 
@@ -23,13 +24,6 @@ _Static_assert (ARRAY_SIZE (entries) <= CUDA_MAX_FAMILIES, "a context has no slo
 
 static struct dt_backend_family families[ARRAY_SIZE (entries)];
 static int by_events; /* DETENT_CUDA_CLOCK=events, when the plugin was loaded */
-
-static int is_set (const char *variable, const char *value)
-{
-    const char *v = getenv (variable);
-
-    return v && strcmp (v, value) == 0;
-}
 
 static void close_ctx (struct dt_backend_ctx *ctx)
 {
@@ -63,6 +57,24 @@ static int no_device (cudaError_t e, uint32_t device, struct dt_backend_error *e
                       cudaGetErrorString (e));
 }
 
+/* Why there is none.  The runtime says of a driver that is not there that it is too old. */
+static int no_devices (cudaError_t e, struct dt_backend_error *err)
+{
+    int driver = 0, r;
+    char why[96];
+
+    r = cuda_fail (err, -ENODEV, "cuda: no device: %s (%d): %s", cudaGetErrorName (e), (int)e,
+                   cudaGetErrorString (e));
+    if (e != cudaErrorInsufficientDriver || cudaDriverGetVersion (&driver) != cudaSuccess)
+        return r;
+    if (driver == 0)
+        snprintf (why, sizeof why, "there is no NVIDIA driver, or no libcuda.so.1 for this process");
+    else
+        snprintf (why, sizeof why, "the driver is for CUDA %d.%d, and %d.%d is needed",
+                  driver / 1000, driver % 1000 / 10, CUDART_VERSION / 1000, CUDART_VERSION % 1000 / 10);
+    return cuda_fail (err, r, "cuda: no device: %s (%s, %d)", why, cudaGetErrorName (e), (int)e);
+}
+
 /* The device of this ordinal, without starting to use it. */
 static int find_device (struct dt_backend_ctx *ctx, uint32_t device, struct dt_backend_error *err)
 {
@@ -71,10 +83,7 @@ static int find_device (struct dt_backend_ctx *ctx, uint32_t device, struct dt_b
     cudaError_t e = cudaGetDeviceCount (&n);
 
     if (e != cudaSuccess)
-        return cuda_is_fatal (e) ? no_device (e, device, err)
-                                 : cuda_fail (err, -ENODEV, "cuda: no device: %s (%d): %s",
-                                              cudaGetErrorName (e), (int)e,
-                                              cudaGetErrorString (e));
+        return cuda_is_fatal (e) ? no_device (e, device, err) : no_devices (e, err);
     if (n <= 0 || device >= (uint32_t)n)
         return cuda_fail (err, -ENODEV, "cuda: no device %u; there are %d", device, n);
     if ((e = cudaGetDeviceProperties (&prop, (int)device)) != cudaSuccess)
@@ -141,7 +150,7 @@ static int start_device (struct dt_backend_ctx *ctx, struct dt_backend_error *er
 
 static int is_alone (const struct dt_backend_options *o)
 {
-    if (!o || o->identify || o->others == DT_BACKEND_OTHERS_TAKEN || is_set ("DETENT_CUDA_SHARED", "1"))
+    if (!o || o->identify || o->others == DT_BACKEND_OTHERS_TAKEN || cuda_setting_is (CUDA_SETTING_SHARED, "1"))
         return 0;
     return o->timed || o->others == DT_BACKEND_OTHERS_REFUSED;
 }
@@ -181,7 +190,8 @@ static int open_ctx (const struct dt_backend_options *options, struct dt_backend
         return cuda_fail (err, -ENOMEM, "cuda: out of memory");
     ctx->timed = options && options->timed;
     ctx->alone = is_alone (options);
-    if ((r = find_device (ctx, options ? options->device : 0, err)) < 0
+    if ((r = cuda_settings_check (err)) < 0
+        || (r = find_device (ctx, options ? options->device : 0, err)) < 0
         || (r = cuda_watch (ctx, err)) < 0)
         goto fail;
     find_software (ctx);
@@ -345,7 +355,7 @@ static void gather_families (void)
 
     for (i = 0; i < ARRAY_SIZE (entries); i++)
         families[i] = *entries[i]->family;
-    by_events = is_set ("DETENT_CUDA_CLOCK", "events");
+    by_events = cuda_setting_is (CUDA_SETTING_CLOCK, "events");
     if (by_events)
         backend.clock = "CUDA events";
 }

@@ -1,19 +1,18 @@
 /* What the device is like while a context has it, and who else computes on it. */
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "kernels/cuda/cuda.h"
 #include "kernels/cuda/nvml.h"
+#include "kernels/cuda/settings.h"
 #include "kernels/cuda/span.h"
 
-/* DETENT_CUDA_LEAST_MHZ, or a share of what the device can. */
+/* As it is set, or a share of what the device can. */
 static uint32_t least_mhz (const struct cuda_nvml *nvml)
 {
-    const char *told = getenv ("DETENT_CUDA_LEAST_MHZ");
+    uint64_t share = (uint64_t)cuda_nvml_most_mhz (nvml) * CUDA_LEAST_CLOCK / 100;
 
-    return told ? (uint32_t)strtoul (told, NULL, 10)
-                : (uint32_t)((uint64_t)cuda_nvml_most_mhz (nvml) * CUDA_LEAST_CLOCK / 100);
+    return (uint32_t)cuda_setting_number (CUDA_SETTING_LEAST, share);
 }
 
 /* What is not known is not "nobody": whoever must be alone is refused.  'why' is a cause. */

@@ -43,7 +43,6 @@ PLAIN (cudaGraphLaunch, cudaGraphExec_t exec, cudaStream_t stream)
 PLAIN (cudaEventCreate, cudaEvent_t *event)
 PLAIN (cudaEventDestroy, cudaEvent_t event)
 PLAIN (cudaEventRecord, cudaEvent_t event, cudaStream_t stream)
-PLAIN (cudaDriverGetVersion, int *version)
 PLAIN (cudaFreeHost, void *p)
 PLAIN (cuda_delay_launch, cudaStream_t stream, uint64_t ns)
 PLAIN (gemm_fill_launch, cudaStream_t stream, const struct gemm_shape *s,
@@ -55,6 +54,12 @@ STANDIN (cudaGetDeviceCount, int *n)
 {
     *n = 1;
     return met ("cudaGetDeviceCount");
+}
+
+STANDIN (cudaDriverGetVersion, int *version)
+{
+    *version = standin.driver;
+    return met ("cudaDriverGetVersion");
 }
 
 STANDIN (cudaGetDeviceProperties, struct cudaDeviceProp *prop, int device)

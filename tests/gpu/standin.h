@@ -10,6 +10,7 @@
 struct standin {
     const char *fails; /* the call that fails, or NULL */
     int with;          /* its cudaError_t */
+    int driver;        /* the version of CUDA that it is for: 13000 */
     size_t swept_bytes;   /* by the last sweep */
     char calls[4096];  /* "cudaSetDevice cudaMalloc ", from the last time that it was emptied */
 };

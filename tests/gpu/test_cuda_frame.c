@@ -393,6 +393,84 @@ START_TEST (whose_process)
 }
 END_TEST
 
+/* ---- a machine without a device ---- */
+
+static const struct {
+    cudaError_t with;
+    int driver;
+    const char *text;
+} absences[] = {
+    { cudaErrorInsufficientDriver, 0, "cuda: no device: there is no NVIDIA driver" },
+    { cudaErrorInsufficientDriver, 12020, "cuda: no device: the driver is for CUDA 12.2, and 13." },
+    { cudaErrorNoDevice, 13000, "cuda: no device: cudaErrorNoDevice (100)" },
+};
+
+START_TEST (absence)
+{
+    struct dt_backend_error err = { "" };
+    char name[64];
+
+    standin.fails = "cudaGetDeviceCount";
+    standin.with = (int)absences[_i].with;
+    standin.driver = absences[_i].driver;
+    ck_assert_int_eq (dt_backend_get ()->device_name (0, name, sizeof name, &err), -ENODEV);
+    ck_assert_msg (strstr (err.text, absences[_i].text) != NULL, "%s", err.text);
+}
+END_TEST
+
+/* ---- what the environment says ---- */
+
+static const struct {
+    const char *name, *value;
+    int want;
+    const char *text;
+} settings[] = {
+    { "DETENT_CUDA_CLOCK", "", 0, "" },
+    { "DETENT_CUDA_CLOCK", "cupti", 0, "" },
+    { "DETENT_CUDA_CLOCK", "event", -EINVAL, "cuda: DETENT_CUDA_CLOCK is 'event'; it can be cupti or events" },
+    { "DETENT_CUDA_SHARED", "0", 0, "" },
+    { "DETENT_CUDA_SHARED", "yes", -EINVAL, "cuda: DETENT_CUDA_SHARED is 'yes'; it can be 0 or 1" },
+    { "DETENT_CUDA_LEAST_MHZ", "0", 0, "" },
+    { "DETENT_CUDA_LEAST_MHZ", "900 MHz", -EINVAL, "is '900 MHz'; it can be a whole number from 0 to 100000" },
+    { "DETENT_CUDA_LEAST_MHZ", "-1", -EINVAL, "DETENT_CUDA_LEAST_MHZ" },
+    { "DETENT_CUDA_LEAST_MHZ", "1234567890", -EINVAL, "DETENT_CUDA_LEAST_MHZ" },
+    { "DETENT_CUDA_PEER_MS", "1", 0, "" },
+    { "DETENT_CUDA_PEER_MS", "0", -EINVAL, "it can be a whole number from 1 to 3600000" },
+    { "DETENT_CUDA_PEER_MS", "3600001", -EINVAL, "DETENT_CUDA_PEER_MS" },
+};
+
+/* One that is misspelt would else be left out without a word. */
+START_TEST (setting)
+{
+    const struct dt_backend_options options = { .device = 0 };
+    struct dt_backend_error err = { "" };
+    struct dt_backend_ctx *ctx = NULL;
+    int r;
+
+    use_library ("libnvidia-ml.so.1");
+    setenv (settings[_i].name, settings[_i].value, 1);
+    r = dt_backend_get ()->open (&options, &ctx, &err);
+    ck_assert_msg (r == settings[_i].want && strstr (err.text, settings[_i].text), "%d %s", r, err.text);
+    ck_assert (r < 0 ? !ctx && !strstr (standin.calls, "cuda") : ctx != NULL);
+    dt_backend_get ()->close (ctx);
+}
+END_TEST
+
+START_TEST (least_clock_as_it_is_set)
+{
+    struct dt_backend_ctx *ctx;
+    struct dt_backend_error err = { "" };
+    struct product p;
+
+    setenv ("DETENT_CUDA_LEAST_MHZ", "345", 1);
+    setenv ("DT_NVML_SLOW", "100", 1); /* 345 MHz each time */
+    ctx = open_one (1);
+    product_init (&p, 64, 128, 0);
+    ck_assert_msg (ask (ctx, RUN, &p.call, &err) == 0, "%s", err.text);
+    dt_backend_get ()->close (ctx);
+}
+END_TEST
+
 /* ---- before a timed run ---- */
 
 /* n, k: weights of 256 bytes to 256 MiB */
@@ -626,6 +704,9 @@ int main (void)
     tcase_add_test (tc, list_that_goes);
     tcase_add_test (tc, no_nvml_at_all);
     tcase_add_loop_test (tc, whose_process, 0, ARRAY_SIZE (children));
+    tcase_add_loop_test (tc, absence, 0, ARRAY_SIZE (absences));
+    tcase_add_loop_test (tc, setting, 0, ARRAY_SIZE (settings));
+    tcase_add_test (tc, least_clock_as_it_is_set);
     tcase_add_loop_test (tc, cold_runs, 0, ARRAY_SIZE (sizes));
     tcase_add_loop_test (tc, timed_run_that_fails, 0, ARRAY_SIZE (half_way));
     tcase_add_test (tc, no_memory_for_the_sweep);

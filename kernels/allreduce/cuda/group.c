@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "kernels/cuda/memory.h"
+#include "kernels/cuda/settings.h"
 
 /* What a rank tells the others. */
 struct card {
@@ -14,15 +15,6 @@ struct card {
     uint32_t has_nccl;
     char nccl_id[AR_NCCL_ID_BYTES]; /* of rank 0 */
 };
-
-static uint64_t timeout_ns (void)
-{
-    const char *text = getenv ("DETENT_CUDA_PEER_MS");
-    char *end;
-    unsigned long ms = text ? strtoul (text, &end, 10) : 0;
-
-    return (text && *text && !*end && ms > 0 && ms <= 3600000 ? ms : AR_TIMEOUT_MS) * 1000000ull;
-}
 
 void ar_group_library (struct dt_backend_ctx *ctx)
 {
@@ -48,7 +40,7 @@ int ar_group_open (struct dt_backend_ctx *ctx, struct ar_group **ret, struct dt_
     if (!g)
         return cuda_fail (err, -ENOMEM, "allreduce: out of memory");
     g->ranks = 1;
-    g->timeout_ns = timeout_ns ();
+    g->timeout_ns = cuda_setting_number (CUDA_SETTING_PEER, AR_TIMEOUT_MS) * 1000000u;
     if ((r = cuda_check (ctx, ar_load (&g->resident, &g->overlap), "allreduce: kernels", err)) < 0
         || (r = cuda_check (ctx, cudaHostAlloc (&host, sizeof (uint32_t), cudaHostAllocMapped),
                             "allreduce: flag", err)) < 0
