@@ -3,6 +3,7 @@
 #include "profiler/ranks.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <signal.h>
 #include <spawn.h>
 #include <string.h>
@@ -15,6 +16,7 @@
 #include "proto/frame.h"
 
 #define SOCKET_FD 3
+#define GRACE_MS 1000 /* to exit by themselves once they are left */
 
 extern char **environ;
 
@@ -72,8 +74,11 @@ static int spawn (int fd, pid_t *ret)
     return -r;
 }
 
+/* It is out of step and asked no more; one that hangs would not see its socket close. */
 static void leave (struct dt_ranks *k, uint32_t rank)
 {
+    if (k->pid[rank] > 0) /* 0: it did not start */
+        kill (k->pid[rank], SIGKILL);
     close (k->fd[rank]);
     k->fd[rank] = -1;
 }
@@ -155,8 +160,10 @@ static int start (struct dt_ranks *k, uint32_t rank, const Detent__WorkerOpen *o
     k->fd[rank] = pair[0];
     r = spawn (pair[1], &k->pid[rank]);
     close (pair[1]);
-    if (r < 0)
+    if (r < 0) {
+        k->pid[rank] = 0;
         return dt_err_set (reterr, -DT_EWORKER, "rank %u does not start: %s", rank, strerror (-r));
+    }
     mine.has_rank = 1;
     mine.rank = rank;
     rq.body_case = DETENT__WORKER_REQUEST__BODY_OPEN;
@@ -188,15 +195,32 @@ int dt_ranks_start (const Detent__WorkerOpen *open, struct dt_ranks **ret, struc
     return 0;
 }
 
+/* Until it has closed its end of the socket, as it does when it exits. */
+static void wait_for_exit (int fd, uint64_t deadline_ns)
+{
+    struct pollfd p = { .fd = fd };
+    int r;
+
+    do
+        r = poll (&p, 1, dt_time_left_ms (deadline_ns));
+    while (r < 0 && errno == EINTR);
+}
+
 struct dt_ranks *dt_ranks_free (struct dt_ranks *k)
 {
+    uint64_t deadline_ns = dt_time_mono_ns () + GRACE_MS * 1000000ull;
     uint32_t i;
 
     if (!k)
         return NULL;
     for (i = 1; i < k->ranks; i++)
         if (k->fd[i] >= 0)
-            close (k->fd[i]);
+            shutdown (k->fd[i], SHUT_WR);
+    for (i = 1; i < k->ranks; i++)
+        if (k->fd[i] >= 0) {
+            wait_for_exit (k->fd[i], deadline_ns);
+            leave (k, i);
+        }
     for (i = 1; i < k->ranks; i++)
         while (k->pid[i] > 0 && waitpid (k->pid[i], NULL, 0) < 0 && errno == EINTR)
             ;

@@ -21,7 +21,8 @@ struct dt_ranks;
 /* Start the ranks from 1 on, told what rank 0 was told.
  *   -DT_EWORKER  a process does not start     -DT_EINPUT  too many ranks */
 int dt_ranks_start (const Detent__WorkerOpen *open, struct dt_ranks **ret, struct dt_err *reterr);
-/* Close their sockets, at which they end, and wait for that; NULL ok; returns NULL. */
+/* Close their sockets, at which they end, and wait for that; who takes long is killed.  NULL
+ * ok; returns NULL. */
 struct dt_ranks *dt_ranks_free (struct dt_ranks *k);
 
 /* Rank 0's gather (`user` is the dt_ranks), and any other's (`user` is an int *: the

@@ -96,7 +96,6 @@ static int open_ranks (struct worker *w, const Detent__WorkerOpen *m, struct dt_
     int r;
 
     if (m->has_rank) {
-        prctl (PR_SET_PDEATHSIG, SIGKILL); /* rank 0 may be killed at any time */
         join.rank = m->rank;
         join.gather = dt_ranks_gather_below;
         join.user = &w->fd;
@@ -125,6 +124,8 @@ static int on_open (struct worker *w, const Detent__WorkerOpen *m, Detent__Worke
     int r;
 
     close_plugin (w);
+    if (m->has_rank)
+        prctl (PR_SET_PDEATHSIG, SIGKILL); /* rank 0 may be killed at any time */
     if ((r = dt_plugin_open (&w->plugin, m->backend, &options, reterr)) < 0)
         return r;
     if (m->ranks > 1 && w->plugin.backend->join && (r = open_ranks (w, m, reterr)) < 0) {

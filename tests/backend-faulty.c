@@ -7,6 +7,7 @@
  * so on 4096 and misses all on 2048, and knows three devices; what the file "fault.R" beside
  * it says, rank R does, a line each:
  *     open CODE TEXT   no context, for that reason; codes are positive numbers
+ *     hang             it never opens; its process's number is in a file "hung" beside it
  *     join CODE TEXT   it does not join
  *     run CODE TEXT    no run succeeds
  *     late CODE TEXT   its device cannot be looked at
@@ -275,6 +276,18 @@ static int open_as_told (const struct dt_backend_options *o, struct dt_backend_e
 }
 #endif
 
+#ifdef DT_FAULTY_RANKS
+static void hang (void)
+{
+    FILE *f = beside ("hung", "w");
+
+    if (!f || fprintf (f, "%d\n", (int)getpid ()) < 0 || fclose (f) != 0)
+        abort ();
+    for (;;)
+        pause ();
+}
+#endif
+
 static int open_ctx (const struct dt_backend_options *o, struct dt_backend_ctx **ret,
                      struct dt_backend_error *err)
 {
@@ -283,6 +296,8 @@ static int open_ctx (const struct dt_backend_options *o, struct dt_backend_ctx *
 
     if (r < 0)
         return r;
+    if (told_to (o->device, "hang"))
+        hang ();
     if (o->device > 2) {
         snprintf (err->text, sizeof err->text, "no device %u; there are 3", o->device);
         return -ENODEV;

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -78,7 +79,7 @@ static Detent__WorkerReply *receive (void)
     return rp;
 }
 
-static Detent__WorkerReply *open_ranks_at (const char *path, uint32_t ranks, uint32_t device)
+static void send_open (const char *path, uint32_t ranks, uint32_t device)
 {
     Detent__WorkerOpen open = DETENT__WORKER_OPEN__INIT;
     Detent__WorkerRequest rq = DETENT__WORKER_REQUEST__INIT;
@@ -92,6 +93,11 @@ static Detent__WorkerReply *open_ranks_at (const char *path, uint32_t ranks, uin
     rq.body_case = DETENT__WORKER_REQUEST__BODY_OPEN;
     rq.open = &open;
     send_request (&rq);
+}
+
+static Detent__WorkerReply *open_ranks_at (const char *path, uint32_t ranks, uint32_t device)
+{
+    send_open (path, ranks, device);
     return receive ();
 }
 
@@ -314,7 +320,7 @@ static void tell (const char *file, const char *text)
 
 static void tear_down (void)
 {
-    static const char *const file[] = { "fault", "fault.0", "fault.1", "fault.2" };
+    static const char *const file[] = { "fault", "fault.0", "fault.1", "fault.2", "hung" };
 
     for (size_t i = 0; i < DT_ARRAY_SIZE (file); i++)
         tell (file[i], NULL);
@@ -560,6 +566,67 @@ START_TEST (a_dead_rank_is_told_each_time)
 }
 END_TEST
 
+/* The rank that hangs, once it does. */
+static pid_t hung (void)
+{
+    char path[64];
+    int number = 0;
+
+    snprintf (path, sizeof path, "%s/hung", folder.dir);
+    for (int turn = 0; turn < 2000 && number == 0; turn++) {
+        FILE *f = fopen (path, "r");
+
+        if (f && fscanf (f, "%d\n", &number) != 1)
+            number = 0;
+        if (f)
+            fclose (f);
+        usleep (5000);
+    }
+    ck_assert_int_gt (number, 0);
+    return (pid_t)number;
+}
+
+/* How a process of another's ended: 1 if it did so by itself. */
+static int has_ended (pid_t one)
+{
+    int status;
+
+    for (int turn = 0; turn < 2000; turn++, usleep (5000))
+        if (waitpid (one, &status, WNOHANG) == one)
+            return 1;
+    kill (one, SIGKILL);
+    waitpid (one, &status, 0);
+    return 0;
+}
+
+/* Nobody is left on a device: not when rank 0 is killed, nor when it gives a rank up. */
+START_TEST (a_rank_that_hangs_is_ended)
+{
+    pid_t one;
+
+    ck_assert_int_eq (prctl (PR_SET_CHILD_SUBREAPER, 1), 0);
+    set_up (".libs/backend-ranks.so");
+    tell ("fault.1", "hang");
+    start ();
+    if (_i == 0) {
+        send_open (folder.plugin, 2, 0);
+        one = hung ();
+        kill (pid, SIGKILL);
+        ck_assert (WIFSIGNALED (stop ()));
+        ck_assert_msg (has_ended (one), "a rank outlives rank 0");
+    } else {
+        send_open (folder.plugin, 3, 0);
+        one = hung ();
+        expect_error (receive (), ETIMEDOUT, "rank 1: no answer in 12 s");
+        ck_assert_int_eq (kill (one, 0), -1); /* it is reaped */
+        send_open (folder.plugin, 1, 0);
+        opened (receive ());
+        ck_assert_int_eq (stop (), 0);
+    }
+    tear_down ();
+}
+END_TEST
+
 static Detent__WorkerReply *ask_look (void)
 {
     Detent__WorkerRequest rq = DETENT__WORKER_REQUEST__INIT;
@@ -674,6 +741,7 @@ int main (void)
     tcase_add_loop_test (tc, missed_times_are_run_again, 0, DT_ARRAY_SIZE (missed));
     tcase_add_loop_test (tc, the_cause_is_told, 0, DT_ARRAY_SIZE (causes));
     tcase_add_test (tc, a_dead_rank_is_told_each_time);
+    tcase_add_loop_test (tc, a_rank_that_hangs_is_ended, 0, 2);
     tcase_add_test (tc, the_worst_device_counts);
     tcase_add_test (tc, refuses_ranks_without_devices);
     tcase_add_test (tc, a_backend_without_groups_has_all_ranks);
