@@ -156,11 +156,13 @@ static void count_others (const struct nvml_process *process, unsigned n, struct
 {
     unsigned i;
 
-    for (i = 0; i < n; i++)
+    for (i = 0; i < n; i++) {
+        s->listed |= process[i].pid == (unsigned)getpid ();
         if (!is_ours (process[i].pid)) {
             s->others++;
             s->other_pid = process[i].pid;
         }
+    }
 }
 
 int cuda_nvml_read (struct cuda_nvml *n, struct cuda_nvml_state *ret,

@@ -12,6 +12,7 @@ struct cuda_nvml_state {
     uint32_t others;    /* processes that compute on the device, but for those of this one's
                          * program that are its parent, its children or its parent's: a daemon's
                          * workers take turns, and ranks of a group work together */
+    uint32_t listed;    /* 1: this process is among those that it knows by their numbers here */
     uint32_t other_pid; /* one of them; 0: none, or more than NVML was given room to name */
     char why[96];       /* that `others` is not known */
 };

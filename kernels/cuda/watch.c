@@ -46,10 +46,18 @@ static const char *who (const struct cuda_nvml_state *s, char *text, size_t size
     return text;
 }
 
+static int refuse_comer (const struct dt_backend_ctx *ctx, const struct cuda_nvml_state *s,
+                         struct dt_backend_error *err)
+{
+    char text[48];
+
+    return cuda_fail (err, -EBUSY, "%s started to compute on device %d during the measurement;"
+                      " times are not kept", who (s, text, sizeof text), ctx->device);
+}
+
 int cuda_state (struct dt_backend_ctx *ctx, struct dt_backend_error *err)
 {
     struct cuda_nvml_state s;
-    char text[48];
     int r;
 
     if (!ctx->nvml)
@@ -57,8 +65,7 @@ int cuda_state (struct dt_backend_ctx *ctx, struct dt_backend_error *err)
     if ((r = read_state (ctx, &s, err)) < 0)
         return r;
     if (ctx->alone && s.others > ctx->others)
-        return cuda_fail (err, -EBUSY, "%s started to compute on device %d during the measurement;"
-                          " times are not kept", who (&s, text, sizeof text), ctx->device);
+        return refuse_comer (ctx, &s, err);
     ctx->seen = (struct dt_backend_state){ .clock_mhz = s.sm_mhz, .memory_mhz = s.memory_mhz,
                                            .known = s.known, .reasons = s.reasons,
                                            .others = s.others > ctx->own ? s.others - ctx->own
@@ -94,14 +101,18 @@ int cuda_watch (struct dt_backend_ctx *ctx, struct dt_backend_error *err)
 int cuda_watch_started (struct dt_backend_ctx *ctx, struct dt_backend_error *err)
 {
     struct cuda_nvml_state s;
+    uint32_t came;
     int r;
 
     if (!ctx->nvml)
         return 0;
     if ((r = read_state (ctx, &s, err)) < 0)
         return r;
+    came = s.others > ctx->others ? s.others - ctx->others : 0;
     /* This process too, where the driver knows it by another number than we do. */
-    ctx->own = s.others > ctx->others ? s.others - ctx->others : 0;
+    ctx->own = came > 0 && !s.listed;
+    if (ctx->alone && came > ctx->own)
+        return refuse_comer (ctx, &s, err);
     ctx->others = s.others;
     return 0;
 }

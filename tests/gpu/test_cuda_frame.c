@@ -288,6 +288,46 @@ START_TEST (who_computes)
 }
 END_TEST
 
+/* What NVML lists once the context has started, %d: this process.  One number that is not ours
+ * may still be us, where the driver knows us by another. */
+static const struct {
+    const char *later;
+    uint32_t others; /* options */
+    int want;
+    uint32_t counted; /* of the state */
+} comers[] = {
+    { "%d", DT_BACKEND_OTHERS_UNTIMED, 0, 0 },
+    { "1", DT_BACKEND_OTHERS_UNTIMED, 0, 0 },
+    { "%d 1", DT_BACKEND_OTHERS_UNTIMED, -EBUSY, 0 },
+    { "1 2", DT_BACKEND_OTHERS_UNTIMED, -EBUSY, 0 },
+    { "%d 1", DT_BACKEND_OTHERS_TAKEN, 0, 1 },
+    { "1 2", DT_BACKEND_OTHERS_TAKEN, 0, 1 },
+};
+
+START_TEST (who_comes_meanwhile)
+{
+    const struct dt_backend_options options = { .timed = 1, .others = comers[_i].others };
+    struct dt_backend_error err = { "" };
+    struct dt_backend_state state;
+    struct dt_backend_ctx *ctx = NULL;
+    char pids[64];
+    int r;
+
+    use_library ("libnvidia-ml.so.1");
+    setenv ("DT_NVML_PIDS", "", 1);
+    snprintf (pids, sizeof pids, comers[_i].later, (int)getpid ());
+    setenv ("DT_NVML_LATER", pids, 1);
+    r = dt_backend_get ()->open (&options, &ctx, &err);
+    ck_assert_msg (r == comers[_i].want, "%s: %d %s", pids, r, err.text);
+    ck_assert (r == 0 || strstr (err.text, "started to compute on device 0"));
+    if (r < 0)
+        return;
+    ck_assert_int_eq (dt_backend_get ()->state (ctx, 1, &state, &err), 0);
+    ck_assert_uint_eq (state.others, comers[_i].counted);
+    dt_backend_get ()->close (ctx);
+}
+END_TEST
+
 /* One that cannot be asked half-way is not alone for certain. */
 START_TEST (list_that_goes)
 {
@@ -701,6 +741,7 @@ int main (void)
     tcase_add_loop_test (tc, library_that_does_not_start, 0, ARRAY_SIZE (starts));
     tcase_add_test (tc, identify_takes_nothing);
     tcase_add_loop_test (tc, who_computes, 0, ARRAY_SIZE (lists));
+    tcase_add_loop_test (tc, who_comes_meanwhile, 0, ARRAY_SIZE (comers));
     tcase_add_test (tc, list_that_goes);
     tcase_add_test (tc, no_nvml_at_all);
     tcase_add_loop_test (tc, whose_process, 0, ARRAY_SIZE (children));
