@@ -305,7 +305,19 @@ int dt_ranks_gather_below (void *user, const void *mine, size_t bytes, void *all
     return r;
 }
 
-static int take_opened (struct dt_ranks *k, uint32_t rank, struct dt_err *reterr)
+/* What a group measures is kept under one identity.  Libraries and driver are this machine's. */
+static int check_equal (uint32_t rank, const Detent__WorkerIdentity *is, const Detent__WorkerIdentity *was,
+                        struct dt_err *reterr)
+{
+    if (strcmp (is->device, was->device) == 0 && is->units == was->units)
+        return 0;
+    return dt_err_set (reterr, -DT_EENVIRONMENT, "rank %u: its device is '%s' with %u units, and rank "
+                       "0's is '%s' with %u: a group takes equal ones", rank, is->device, is->units,
+                       was->device, was->units);
+}
+
+static int take_opened (struct dt_ranks *k, uint32_t rank, const Detent__WorkerIdentity *who,
+                        struct dt_err *reterr)
 {
     Detent__WorkerReply *reply;
     int r;
@@ -314,11 +326,14 @@ static int take_opened (struct dt_ranks *k, uint32_t rank, struct dt_err *reterr
         return r;
     if (reply->body_case != DETENT__WORKER_REPLY__BODY_IDENTITY)
         r = dt_err_set (reterr, -DT_EWORKER, "rank %u did not say who it is", rank);
+    else
+        r = check_equal (rank, reply->identity, who, reterr);
     detent__worker_reply__free_unpacked (reply, NULL);
     return r;
 }
 
-int dt_ranks_opened (struct dt_ranks *k, int mine, struct dt_err *reterr)
+int dt_ranks_opened (struct dt_ranks *k, int mine, const Detent__WorkerIdentity *who,
+                     struct dt_err *reterr)
 {
     struct dt_err err;
     int r = mine;
@@ -329,7 +344,7 @@ int dt_ranks_opened (struct dt_ranks *k, int mine, struct dt_err *reterr)
         if (k->fd[i] >= 0)
             shutdown (k->fd[i], SHUT_WR); /* none waits for rank 0's word any more */
     for (uint32_t i = 1; i < k->ranks; i++)
-        r = heavier (r, take_opened (k, i, &err), &err, reterr);
+        r = heavier (r, take_opened (k, i, who, &err), &err, reterr);
     return r;
 }
 

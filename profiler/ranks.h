@@ -31,8 +31,10 @@ int dt_ranks_gather (void *user, const void *mine, size_t bytes, void *all);
 int dt_ranks_gather_below (void *user, const void *mine, size_t bytes, void *all);
 
 /* All ranks have opened, rank 0 with the result `mine` and the text in reterr: take the
- * others' replies.  The result is as that of dt_ranks_take. */
-int dt_ranks_opened (struct dt_ranks *k, int mine, struct dt_err *reterr);
+ * others' replies.  The result is as that of dt_ranks_take.
+ *   -DT_EENVIRONMENT  a rank's device is not of the model of `who`, rank 0's */
+int dt_ranks_opened (struct dt_ranks *k, int mine, const Detent__WorkerIdentity *who,
+                     struct dt_err *reterr);
 
 /* Pass on a request to measure or to look, which rank 0 then serves itself.  A rank that
  * does not take it is met when the replies are.

@@ -90,7 +90,8 @@ static void close_plugin (struct worker *w)
 }
 
 /* A backend that knows no groups plays all ranks itself. */
-static int open_ranks (struct worker *w, const Detent__WorkerOpen *m, struct dt_err *reterr)
+static int open_ranks (struct worker *w, const Detent__WorkerOpen *m, const Detent__WorkerIdentity *who,
+                       struct dt_err *reterr)
 {
     struct dt_backend_join join = { .ranks = m->ranks, .gather = dt_ranks_gather };
     int r;
@@ -106,7 +107,7 @@ static int open_ranks (struct worker *w, const Detent__WorkerOpen *m, struct dt_
         return r;
     join.user = w->ranks;
     r = dt_plugin_join (&w->plugin, &join, reterr);
-    return dt_ranks_opened (w->ranks, r, reterr);
+    return dt_ranks_opened (w->ranks, r, who, reterr);
 }
 
 static uint32_t others_of (const Detent__WorkerOpen *m)
@@ -128,11 +129,11 @@ static int on_open (struct worker *w, const Detent__WorkerOpen *m, Detent__Worke
         prctl (PR_SET_PDEATHSIG, SIGKILL); /* rank 0 may be killed at any time */
     if ((r = dt_plugin_open (&w->plugin, m->backend, &options, reterr)) < 0)
         return r;
-    if (m->ranks > 1 && w->plugin.backend->join && (r = open_ranks (w, m, reterr)) < 0) {
+    dt_device_tell (&w->plugin, who);
+    if (m->ranks > 1 && w->plugin.backend->join && (r = open_ranks (w, m, who, reterr)) < 0) {
         close_plugin (w);
         return r;
     }
-    dt_device_tell (&w->plugin, who);
     rp->body_case = DETENT__WORKER_REPLY__BODY_IDENTITY;
     rp->identity = who;
     return 0;

@@ -7,6 +7,7 @@
  * so on 4096 and misses all on 2048, and knows three devices; what the file "fault.R" beside
  * it says, rank R does, a line each:
  *     open CODE TEXT   no context, for that reason; codes are positive numbers
+ *     who DEVICE       its device is another model
  *     hang             it never opens; its process's number is in a file "hung" beside it
  *     join CODE TEXT   it does not join
  *     run CODE TEXT    no run succeeds
@@ -48,7 +49,7 @@
 struct dt_backend_ctx {
     uint64_t elapsed_ns, runs, noise;
     const void *last; /* operands */
-    uint32_t rank, ranks;
+    uint32_t device, rank, ranks;
     int64_t stride; /* of the runs that are counted */
 };
 
@@ -309,11 +310,11 @@ static int open_ctx (const struct dt_backend_options *o, struct dt_backend_ctx *
     if (r < 0)
         return r;
 #endif
-    (void)o;
     if (!(*ret = calloc (1, sizeof **ret))) {
         snprintf (err->text, sizeof err->text, "out of memory");
         return -ENOMEM;
     }
+    (*ret)->device = o->device;
     return 0;
 }
 
@@ -360,6 +361,18 @@ static int join (struct dt_backend_ctx *ctx, const struct dt_backend_join *j,
 
 static const struct dt_backend_identity *identity (const struct dt_backend_ctx *ctx)
 {
+#ifdef DT_FAULTY_RANKS
+    static struct dt_backend_identity other;
+    static char device[64];
+    const char *text = told_to (ctx->device, "who ");
+
+    if (text) {
+        snprintf (device, sizeof device, "%s", text);
+        other = who;
+        other.device = device;
+        return &other;
+    }
+#endif
     (void)ctx;
     return &who;
 }

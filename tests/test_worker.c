@@ -518,6 +518,8 @@ static const struct {
       DT_ELOST, "rank 2: " },
     { "while they join", { "join 1022 rank 1 did not come", "join 1021 lost", NULL }, DT_ELOST,
       "rank 1: " },
+    { "another model of device", { NULL, "who H100", NULL }, DT_EENVIRONMENT,
+      "rank 1: its device is 'H100' with 1 units, and rank 0's is 'test' with 1: a group takes equal ones" },
     { "rank 0 alone does not join", { "join 1011 mine", NULL, NULL }, DT_EDEVICE, "mine" },
 };
 
