@@ -8,8 +8,7 @@
 /* Rounds of one job.  One takes one to three seconds: beyond this say which. */
 #define DT_CERTIFYING_MAX_ROUNDS 512
 
-/* Of a request.  A batch has about 20 runs a repeat, of some milliseconds at most, and
- * must end within the worker's deadline (DT_WORKER_DEADLINE_MS). */
+/* Of a request.  A batch has 16 to 64 runs a repeat, and as much time (dt_worker_deadline_ms). */
 #define DT_CERTIFYING_MAX_REPEATS 100
 #define DT_CERTIFYING_MAX_RIVALS 16 /* as many as the worker takes */
 

@@ -171,7 +171,8 @@ static void reap (struct dt_worker *w)
 }
 
 /* It closed its socket or hangs: the text of the error says how it ended. */
-static int dead (struct dt_worker *w, int code, const char *doing, struct dt_err *reterr)
+static int dead (struct dt_worker *w, int code, int deadline_ms, const char *doing,
+                 struct dt_err *reterr)
 {
     if (w->pid > 0) {
         kill (w->pid, SIGKILL); /* one that is exiting keeps its own status */
@@ -179,7 +180,7 @@ static int dead (struct dt_worker *w, int code, const char *doing, struct dt_err
     }
     if (code == -ETIMEDOUT)
         return dt_err_set (reterr, -DT_EWORKER, "worker did not answer in %d s and was killed "
-                           "while running %s", DT_WORKER_DEADLINE_MS / 1000, doing);
+                           "while running %s", deadline_ms / 1000, doing);
     if (WIFSIGNALED (w->status))
         return dt_err_set (reterr, -DT_EWORKER, "worker died on signal %d while running %s",
                            WTERMSIG (w->status), doing);
@@ -197,26 +198,33 @@ static int check (Detent__WorkerReply *reply, struct dt_err *reterr)
                        "%s", reply->error->text);
 }
 
+int dt_worker_deadline_ms (const Detent__WorkerRequest *rq)
+{
+    uint32_t repeats = rq->body_case == DETENT__WORKER_REQUEST__BODY_BATCH ? rq->batch->repeats : 1;
+
+    return DT_WORKER_DEADLINE_MS * (int)((repeats + DT_WORKER_REPEATS - 1) / DT_WORKER_REPEATS);
+}
+
 int dt_worker_call (struct dt_worker *w, const Detent__WorkerRequest *rq, const char *doing,
                     Detent__WorkerReply **ret, struct dt_err *reterr)
 {
     size_t n = detent__worker_request__get_packed_size (rq);
     Detent__WorkerReply *reply;
     struct dt_buf in = { 0 };
+    int deadline_ms = dt_worker_deadline_ms (rq), r;
     uint8_t *out;
-    int r;
 
     if (w->pid == 0)
         return dt_err_set (reterr, -DT_EWORKER, "the worker has ended");
     if (!(out = dt_calloc (n, 1)))
         return dt_err_nomem (reterr);
     detent__worker_request__pack (rq, out);
-    r = dt_frame_write (w->fd, out, n, DT_WORKER_DEADLINE_MS, reterr);
+    r = dt_frame_write (w->fd, out, n, deadline_ms, reterr);
     dt_free (out);
     if (r == 0)
-        r = dt_frame_read (w->fd, DT_WORKER_DEADLINE_MS, &in, reterr);
+        r = dt_frame_read (w->fd, deadline_ms, &in, reterr);
     if (r == -DT_EWORKER || r == -ETIMEDOUT)
-        r = dead (w, r, doing, reterr);
+        r = dead (w, r, deadline_ms, doing, reterr);
     else if (r == -DT_ELIMIT) /* whatever it wrote, nobody gave it as input */
         r = dt_err_set (reterr, -DT_EWORKER, "%s: the worker's reply is malformed", doing);
     if (r < 0)

@@ -12,6 +12,10 @@
 /* To take a request, and then to answer it.  A call of attention takes milliseconds; the largest that a
  * trace may hold (65,536 requests) seconds on two cores. */
 #define DT_WORKER_DEADLINE_MS 15000
+/* A batch of certification runs each of up to 64 combinations so often; of a product of 8,192
+ * tokens on a GPU a run takes 40 ms, as its 235 MB are fetched and compared.  So many repeats
+ * have the time above, twice as many twice that. */
+#define DT_WORKER_REPEATS 4
 
 struct dt_worker;
 
@@ -23,6 +27,8 @@ struct dt_worker;
  * [n_keep] are open on until it ends. */
 int dt_worker_new (const char *profiler, const int *keep, size_t n_keep, struct dt_worker **ret,
                    struct dt_err *reterr);
+/* How long a request may take. */
+int dt_worker_deadline_ms (const Detent__WorkerRequest *rq);
 /* Send a request and wait for its reply, which the caller frees
  * (detent__worker_reply__free_unpacked (r, NULL)).  An Error reply becomes its code
  * and text.  `doing` says what it runs, for the error. */

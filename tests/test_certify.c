@@ -195,6 +195,26 @@ static int rounds (int without)
     return n ? atoi (n) : without;
 }
 
+/* A batch of many runs is no worker that hangs; one that hangs is not waited for without end. */
+START_TEST (repeats_have_time)
+{
+    static const struct {
+        uint32_t repeats;
+        int deadlines;
+    } batches[] = { { 1, 1 }, { 2, 1 }, { 4, 1 }, { 5, 2 }, { 8, 2 }, { 100, 25 } };
+    Detent__WorkerRequest rq = DETENT__WORKER_REQUEST__INIT;
+    Detent__WorkerBatch batch = DETENT__WORKER_BATCH__INIT;
+
+    ck_assert_int_eq (dt_worker_deadline_ms (&rq), DT_WORKER_DEADLINE_MS);
+    rq.body_case = DETENT__WORKER_REQUEST__BODY_BATCH;
+    rq.batch = &batch;
+    for (size_t i = 0; i < DT_ARRAY_SIZE (batches); i++) {
+        batch.repeats = batches[i].repeats;
+        ck_assert_int_eq (dt_worker_deadline_ms (&rq), batches[i].deadlines * DT_WORKER_DEADLINE_MS);
+    }
+}
+END_TEST
+
 START_TEST (fault_is_caught)
 {
     const char *sanitizers = getenv ("SANITIZERS");
@@ -276,6 +296,7 @@ int main (void)
 
     tcase_set_timeout (tc, 3600);
     tcase_add_unchecked_fixture (tc, begin, end);
+    tcase_add_test (tc, repeats_have_time);
     tcase_add_loop_test (tc, fault_is_caught, 0, (int)DT_ARRAY_SIZE (faults));
     tcase_add_test (tc, no_false_alarm);
     suite_add_tcase (s, tc);
