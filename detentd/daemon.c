@@ -96,6 +96,21 @@ static int open_key (struct dt_daemon *d, struct dt_err *reterr)
     return r;
 }
 
+/* What a stop left is told in the store; if nothing can be written there, engines are
+ * served all the same, and the next start tells it. */
+static int recover (struct dt_store *s, struct dt_err *reterr)
+{
+    struct dt_err why = { "" };
+    int r = dt_jobs_recover (s, &why);
+
+    if (r == -ENOSPC || r == -DT_ESTORE) {
+        dt_log (DT_LOG_WARNING, "store", "jobs that were under way are shown as they were: %s",
+                why.text);
+        return 0;
+    }
+    return r < 0 ? dt_err_set (reterr, r, "%s", why.text) : 0;
+}
+
 /* Migrate with a connection of its own before the threads get theirs. */
 static int open_store (struct dt_daemon *d, struct dt_err *reterr)
 {
@@ -109,7 +124,7 @@ static int open_store (struct dt_daemon *d, struct dt_err *reterr)
         dt_log (DT_LOG_WARNING, "store", "%s was written by a newer detentd: it is read, and "
                 "requests that would write are refused; upgrade this one", d->store_path);
     else if (r == 0)
-        r = dt_jobs_recover (s, reterr);
+        r = recover (s, reterr);
     if (r == 0)
         r = dt_store_open (d->store_path, 0, &d->reader, reterr);
     if (r == 0 && !dt_store_is_newer (s))

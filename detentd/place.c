@@ -70,7 +70,7 @@ int dt_place_lock (const char *state_dir, int *ret, struct dt_err *reterr)
     else if (flock (fd, LOCK_EX | LOCK_NB) < 0)
         r = errno == EWOULDBLOCK ? held (fd, state_dir, reterr)
                                  : dt_err_set (reterr, -errno, "lock %s: %m", path);
-    else if (ftruncate (fd, 0) < 0 || dprintf (fd, "%ld\n", (long)getpid ()) < 0)
+    else if (dprintf (fd, "%-14ld\n", (long)getpid ()) < 0) /* over the last one's: no new room */
         r = dt_err_set (reterr, -errno, "write %s: %m", path);
     else
         r = 0;

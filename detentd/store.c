@@ -109,8 +109,10 @@ static int migrate (struct dt_store *s, struct dt_err *reterr)
 
     if (dt_store_is_newer (s))
         return check (s, reterr);
-    if ((r = script (s, "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL", reterr)) < 0
-        || (r = script (s, "PRAGMA application_id = 0x44544e54", reterr)) < 0)
+    if ((r = script (s, "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL", reterr)) < 0)
+        return r;
+    /* One that is as it must be is not written to: on a full disk it can be served. */
+    if (s->version == 0 && (r = script (s, "PRAGMA application_id = 0x44544e54", reterr)) < 0)
         return r;
     /* A table that others refer to is replaced with foreign keys off; what they say is
      * checked once all is there. */

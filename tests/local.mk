@@ -537,3 +537,7 @@ TESTS += tests/test_conditions
 endif
 dist_check_SCRIPTS += tests/held.sh tests/hostile.sh tests/lease.sh
 TESTS += tests/held.sh tests/hostile.sh tests/lease.sh
+
+# A store on a full disk.
+dist_check_SCRIPTS += tests/full-disk.sh
+TESTS += tests/full-disk.sh
