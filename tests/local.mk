@@ -438,6 +438,8 @@ tests_gpu_test_cuda_frame_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=cudaSetDevice \
 	-Wl,--wrap=cudaDeviceGetPCIBusId -Wl,--wrap=cudaMalloc -Wl,--wrap=cudaFree \
 	-Wl,--wrap=cudaHostAlloc -Wl,--wrap=cudaHostGetDevicePointer \
 	-Wl,--wrap=cudaMemsetAsync -Wl,--wrap=cudaMemcpyAsync \
+	-Wl,--wrap=cudaMemset -Wl,--wrap=cudaDeviceSynchronize -Wl,--wrap=cudaIpcGetMemHandle \
+	-Wl,--wrap=cudaIpcOpenMemHandle -Wl,--wrap=cudaIpcCloseMemHandle \
 	-Wl,--wrap=cuda_delay_launch -Wl,--wrap=cuda_sweep_launch -Wl,--wrap=gemm_fill_launch \
 	-Wl,--wrap=gemm_chain_launch -Wl,--wrap=ar_load
 check_LTLIBRARIES += tests/gpu/libnccl.la

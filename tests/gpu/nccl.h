@@ -6,6 +6,7 @@
 enum { DT_NCCL_SUCCESS = 0, DT_NCCL_SYSTEM_ERROR = 2, DT_NCCL_REMOTE_ERROR = 6, DT_NCCL_IN_PROGRESS = 7 };
 
 struct dt_nccl {
+    int no_id;       /* no id is to be had, for that reason */
     int polls;       /* so many looks at the state find it in progress, */
     int state;       /*   and then this */
     int sums, aborts;

@@ -44,11 +44,23 @@ PLAIN (cudaEventCreate, cudaEvent_t *event)
 PLAIN (cudaEventDestroy, cudaEvent_t event)
 PLAIN (cudaEventRecord, cudaEvent_t event, cudaStream_t stream)
 PLAIN (cudaFreeHost, void *p)
+PLAIN (cudaMemset, void *p, int byte, size_t bytes)
+PLAIN (cudaDeviceSynchronize, void)
+PLAIN (cudaIpcGetMemHandle, cudaIpcMemHandle_t *handle, void *p)
+PLAIN (cudaIpcCloseMemHandle, void *p)
 PLAIN (cuda_delay_launch, cudaStream_t stream, uint64_t ns)
 PLAIN (gemm_fill_launch, cudaStream_t stream, const struct gemm_shape *s,
        const struct gemm_terms *terms, void *operands)
 PLAIN (gemm_chain_launch, cudaStream_t stream, const struct gemm_shape *s, const void *x,
        const void *w, void *y, void *workspace)
+
+STANDIN (cudaIpcOpenMemHandle, void **p, cudaIpcMemHandle_t handle, unsigned flags)
+{
+    static char theirs;
+
+    *p = &theirs;
+    return met ("cudaIpcOpenMemHandle");
+}
 
 STANDIN (cudaGetDeviceCount, int *n)
 {

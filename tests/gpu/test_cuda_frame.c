@@ -724,6 +724,58 @@ START_TEST (nccl_that_gives_up)
 }
 END_TEST
 
+/* Sums in rank order need no NCCL: where it has no network to start with, or is not on every
+ * rank, its order alone is refused. */
+static const struct {
+    int no_id, theirs; /* does the other rank have it? */
+    int want;
+    const char *text;
+} nccl_joins[] = {
+    { 0, 1, 0, "" },
+    { 0, 0, -DT_BACKEND_EUNSUPPORTED, "NCCL is not there on every rank, or does not start" },
+    { DT_NCCL_SYSTEM_ERROR, 1, -DT_BACKEND_EUNSUPPORTED, "NCCL: id: an error (2)" },
+};
+
+/* Two ranks' cards; the other's is as this one's, a handle and whether it has NCCL first. */
+static int gather_two (void *user, const void *mine, size_t bytes, void *all)
+{
+    const uint32_t has = (uint32_t)nccl_joins[*(int *)user].theirs;
+    char *theirs = (char *)all + bytes;
+
+    memcpy (all, mine, bytes);
+    memcpy (theirs, mine, bytes);
+    memcpy (theirs + sizeof (cudaIpcMemHandle_t), &has, sizeof has);
+    return 0;
+}
+
+START_TEST (join_without_nccl)
+{
+    const int64_t fact[AR_N_FACTS] = { 2, 1, 1 << 20 }, request[AR_N_FIELDS] = { 4096, 0 };
+    struct dt_backend_value param[AR_N_PARAMS] = { { 0, NULL }, { 0, NULL }, { 4, NULL } };
+    const uint64_t seed = 1;
+    const struct dt_backend *b = dt_backend_get ();
+    const struct dt_backend_call call = {
+        .family = &b->families[1], .fact = fact, .n_requests = 1, .request = request, .seed = &seed,
+        .param = param,
+    };
+    int test = _i;
+    const struct dt_backend_join join = { .rank = 0, .ranks = 2, .gather = gather_two, .user = &test };
+    struct dt_backend_error err = { "" };
+    struct dt_backend_plan plan;
+    struct dt_backend_ctx *ctx;
+
+    fake = dlsym (use_library ("libnccl.so.2"), "dt_nccl");
+    fake->no_id = nccl_joins[_i].no_id;
+    ctx = open_one (0);
+    ck_assert_msg (b->join (ctx, &join, &err) == 0, "%s", err.text);
+    ck_assert_msg (b->plan (ctx, &call, &plan, &err) == 0, "%s", err.text);
+    param[AR_ORDER].one = AR_NCCL;
+    ck_assert_int_eq (b->plan (ctx, &call, &plan, &err), nccl_joins[_i].want);
+    ck_assert_msg (strstr (err.text, nccl_joins[_i].text) != NULL, "%s", err.text);
+    b->close (ctx);
+}
+END_TEST
+
 int main (void)
 {
     TCase *tc;
@@ -755,6 +807,7 @@ int main (void)
     tcase_add_test (tc, no_sweep_without_a_clock);
     tcase_add_test (tc, sums_by_nccl);
     tcase_add_loop_test (tc, nccl_that_gives_up, 0, ARRAY_SIZE (nccl_losses));
+    tcase_add_loop_test (tc, join_without_nccl, 0, ARRAY_SIZE (nccl_joins));
     suite_add_tcase (s, tc);
     return suite_run (s);
 }

@@ -107,7 +107,7 @@ struct ar_group {
     volatile uint32_t *lost;
     uint32_t *lost_device;
     uint64_t timeout_ns;
-    struct ar_nccl *nccl;     /* NULL: not loaded, and why_nccl says so */
+    struct ar_nccl *nccl;     /* NULL: not there or not started; why_nccl says why */
     struct dt_backend_error why_nccl;
     size_t resident;          /* blocks of AR_THREADS that the device runs at once */
     int overlap;              /* see struct ar_shape */

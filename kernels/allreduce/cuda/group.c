@@ -114,7 +114,7 @@ static int open_banks (struct dt_backend_ctx *ctx, struct ar_group *g, const str
     return 0;
 }
 
-/* NCCL takes part only if every rank has it. */
+/* NCCL takes part only if every rank has it, and rank 0 could start it. */
 static void join_nccl (struct ar_group *g, const struct card *cards)
 {
     uint32_t i, all = 1;
@@ -126,14 +126,14 @@ static void join_nccl (struct ar_group *g, const struct card *cards)
         return;
     }
     if (g->nccl)
-        cuda_fail (&g->why_nccl, 0, "NCCL is not there on every rank");
+        cuda_fail (&g->why_nccl, 0, "NCCL is not there on every rank, or does not start");
     g->nccl = ar_nccl_free (g->nccl);
 }
 
 int ar_group_join (struct dt_backend_ctx *ctx, struct ar_group *g, const struct dt_backend_join *join,
                    struct dt_backend_error *err)
 {
-    struct card mine = { .has_nccl = g->nccl != NULL }, *cards;
+    struct card mine = { .has_nccl = 0 }, *cards;
     int r;
 
     if (g->ranks > 1)
@@ -147,8 +147,10 @@ int ar_group_join (struct dt_backend_ctx *ctx, struct ar_group *g, const struct 
     g->ranks = join->ranks;
     if ((r = make_bank (ctx, g, &mine, err)) < 0)
         goto fail;
-    if (g->nccl && g->rank == 0 && (r = ar_nccl_id (g->nccl, mine.nccl_id, err)) < 0)
-        goto fail;
+    /* It starts by opening sockets, which it may not be let; sums by rank do without. */
+    if (g->nccl && g->rank == 0 && ar_nccl_id (g->nccl, mine.nccl_id, &g->why_nccl) < 0)
+        g->nccl = ar_nccl_free (g->nccl);
+    mine.has_nccl = g->nccl != NULL;
     if ((r = join->gather (join->user, &mine, sizeof mine, cards)) < 0) {
         cuda_fail (err, r, "allreduce: rank %u: the other ranks do not answer: %s", g->rank,
                    strerror (-r));
