@@ -44,7 +44,7 @@ int dt_ctl_call (const struct dt_ctl *c, Detent__Request *rq, Detent__Reply__Bod
         return r;
     if (reply->body_case != want) {
         detent__reply__free_unpacked (reply, NULL);
-        return dt_err_set (reterr, -DT_EINPUT,
+        return dt_err_set (reterr, -DT_EVERSION,
                            "detentd answers another question; are client and daemon of one "
                            "version?");
     }

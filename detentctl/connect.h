@@ -12,7 +12,7 @@ int dt_ctl_connect (const struct dt_ctl *c, struct dt_client **ret, struct dt_er
 int dt_ctl_timeout (const struct dt_ctl *c, double default_s, int *ret_ms, struct dt_err *reterr);
 /* Connect, ask and return the final reply, whose body is `want`; free it with
  * detent__reply__free_unpacked (r, NULL).
- *   -DT_EUNREACH, -DT_EINPUT (another body), or the daemon's error */
+ *   -DT_EUNREACH, -DT_EVERSION (another body), or the daemon's error */
 int dt_ctl_call (const struct dt_ctl *c, Detent__Request *rq, Detent__Reply__BodyCase want,
                  double default_s, Detent__Reply **ret, struct dt_err *reterr);
 

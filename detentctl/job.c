@@ -56,7 +56,7 @@ static int body_is_job (const Detent__Reply *reply, struct dt_err *reterr)
 {
     if (reply->body_case == DETENT__REPLY__BODY_JOB)
         return 0;
-    return dt_err_set (reterr, -DT_EINPUT,
+    return dt_err_set (reterr, -DT_EVERSION,
                        "detentd answers another question; are client and daemon of one version?");
 }
 

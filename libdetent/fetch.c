@@ -46,11 +46,11 @@ static int fetch_from (struct dt_client *c, const struct detent_options *o,
     }
     rq.body_case = DETENT__REQUEST__BODY_FETCH;
     rq.fetch = &fetch;
-    if ((r = call (c, &rq, o->timeout_ms > 0 ? o->timeout_ms : DEFAULT_TIMEOUT_MS, &reply,
+    if ((r = call (c, &rq, o->timeout_ms ? o->timeout_ms : DEFAULT_TIMEOUT_MS, &reply,
                    reterr)) < 0)
         return r;
     if (reply->body_case != DETENT__REPLY__BODY_FETCH || !reply->fetch)
-        r = dt_err_set (reterr, -DT_EINPUT, "fetch: detentd sent another kind of reply");
+        r = dt_err_set (reterr, -DT_EVERSION, "fetch: detentd sent another kind of reply");
     else {
         *ret = reply->fetch; /* out of the reply, which is freed without it */
         reply->body_case = DETENT__REPLY__BODY__NOT_SET;

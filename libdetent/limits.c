@@ -55,6 +55,12 @@ int detent_selector_check_limits (const struct detent_selector *s,
         if (!limit[i].quantity || dt_schema_quantity (s->schema, limit[i].quantity) < 0)
             return dt_err_set (e, -DT_EINPUT, "%s/%s: limit of '%s', which is no quantity of the "
                                "family", family, site, limit[i].quantity ? limit[i].quantity : "");
+        if (find_limit (limit, i, limit[i].quantity))
+            return dt_err_set (e, -DT_EINPUT, "%s/%s: %s: two limits", family, site,
+                               limit[i].quantity);
+        if (limit[i].step < 0)
+            return dt_err_set (e, -DT_EINPUT, "%s/%s: %s: step %" PRId64 " is negative", family,
+                               site, limit[i].quantity, limit[i].step);
         if (limit[i].lo > limit[i].hi)
             return dt_err_set (e, -DT_EINPUT, "%s/%s: %s: limits %" PRId64 "..%" PRId64
                                " are empty", family, site, limit[i].quantity, limit[i].lo,

@@ -1,4 +1,5 @@
 /* libdetent/open.c - fetch or find a bundle, and say what it is. */
+#include <errno.h>
 #include <inttypes.h>
 #include <string.h>
 
@@ -20,6 +21,9 @@ static int check_options (const struct detent_options *o, struct dt_err *reterr)
     if (o->variant != DETENT_PINNED && o->variant != DETENT_UNPINNED)
         return dt_err_set (reterr, -DT_EINPUT,
                            "variant must be DETENT_PINNED or DETENT_UNPINNED");
+    if (o->timeout_ms < 0)
+        return dt_err_set (reterr, -DT_EINPUT, "timeout_ms is %d; 0 is the default",
+                           o->timeout_ms);
     return 0;
 }
 
@@ -58,27 +62,28 @@ static int verified (const struct detent_options *o, Detent__FetchReply *bundle,
     return r;
 }
 
-static int open_fetched (const struct detent_options *o, struct detent **ret,
-                         struct dt_err *reterr)
+static int fetch (const struct detent_options *o, struct detent **ret, struct dt_err *reterr)
 {
     Detent__FetchReply *bundle = NULL;
-    struct detent *d = NULL;
     int r;
 
-    if ((r = dt_handle_fetch (o, &bundle, reterr)) < 0
-        || (r = verified (o, bundle, &d, reterr)) < 0)
+    if ((r = dt_handle_fetch (o, &bundle, reterr)) < 0)
         return r;
-    if ((r = check_required (d, o, reterr)) < 0) {
-        if (o->without_tuple != DETENT_STOCK)
-            goto fail;
+    return verified (o, bundle, ret, reterr);
+}
+
+/* What was fetched is good: is it what is required?  Then it is the last good one. */
+static int judge (const struct detent_options *o, struct detent *d, struct dt_err *reterr)
+{
+    int r = check_required (d, o, reterr);
+
+    if (r < 0 && o->without_tuple == DETENT_STOCK) {
         run_stock (d, reterr->text);
-    } else if (o->bundle_path && (r = dt_handle_keep (o->bundle_path, d->bundle, reterr)) < 0)
-        goto fail;
-    *ret = d;
-    return 0;
-fail:
-    detent_close (d);
-    return r;
+        return 0;
+    }
+    if (r < 0 || !o->bundle_path)
+        return r;
+    return dt_handle_keep (o->bundle_path, d->bundle, reterr);
 }
 
 /* No bundle could be fetched, for the reason in `why`: the one on disk, pinned if
@@ -90,22 +95,30 @@ static int open_kept (const struct detent_options *o, int code, struct dt_err *w
     Detent__FetchReply *bundle = NULL;
     struct detent *d = NULL;
     struct dt_err other = { "" };
-    int pinned = code == -DT_EUNREACH && o->required_bits;
+    int down = code == -DT_EUNREACH, pinned = down && o->required_bits;
 
-    if (!o->bundle_path || (!pinned && o->without_tuple != DETENT_STOCK))
+    if (!o->bundle_path)
         return code;
+    if (!pinned && o->without_tuple != DETENT_STOCK)
+        return down ? dt_err_set (why, code, "%s; the bundle %s is only for an engine that says "
+                                  "which bits digest it must run (required_bits)", why->text,
+                                  o->bundle_path)
+                    : code;
     if (dt_handle_kept (o->bundle_path, &bundle, &other) < 0
         || verified (o, bundle, &d, &other) < 0)
         return dt_err_set (why, code, "%s; nor is there a bundle to start from: %s", why->text,
                            other.text);
-    if (!pinned || check_required (d, o, &other) < 0) {
+    if (pinned && check_required (d, o, &other) < 0) {
+        dt_err_set (why, code, "%s; nor will the bundle %s do: %s", why->text, o->bundle_path,
+                    other.text);
         if (o->without_tuple != DETENT_STOCK) {
             detent_close (d);
-            return dt_err_set (why, code, "%s; nor will the bundle %s do: %s", why->text,
-                               o->bundle_path, other.text);
+            return code;
         }
-        run_stock (d, pinned ? other.text : why->text);
+        pinned = 0;
     }
+    if (!pinned)
+        run_stock (d, why->text);
     *ret = d;
     return 0;
 }
@@ -117,13 +130,16 @@ int detent_open (const struct detent_options *options, struct detent **ret,
     struct detent *d = NULL;
     int r;
 
-    if ((r = check_options (options, &e)) == 0
-        && (r = open_fetched (options, &d, &e)) < 0
-        && (r == -DT_EUNREACH || r == -DT_ENOTFOUND || r == -DT_ECORRUPT || r == -DT_EVERSION
-            || r == -DT_EREFUSED || r == -DT_EENVIRONMENT)) /* of certificates */
-        r = open_kept (options, r, &e, &d);
-    if (r < 0)
+    if ((r = check_options (options, &e)) == 0) {
+        if ((r = fetch (options, &d, &e)) == 0)
+            r = judge (options, d, &e);
+        else if (r != -DT_EINPUT && r != -ENOMEM) /* the engine's own faults */
+            r = open_kept (options, r, &e, &d);
+    }
+    if (r < 0) {
+        detent_close (d);
         return dt_err_set (dt_handle_err (err), r, "%s", e.text);
+    }
     d->stock |= options->variant == DETENT_UNPINNED;
     *ret = d;
     return 0;

@@ -85,12 +85,12 @@ static int check_endpoint (const char *endpoint, struct dt_err *reterr)
     size_t n;
 
     if (strncmp (endpoint, "ipc://", 6) || !endpoint[6])
-        return dt_err_set (reterr, -DT_EUNREACH,
+        return dt_err_set (reterr, -DT_EINPUT,
                            "endpoint '%s': write ipc:// and the path of detentd's socket",
                            endpoint);
     n = strlen (endpoint + 6);
     if (n >= sizeof a.sun_path)
-        return dt_err_set (reterr, -DT_EUNREACH,
+        return dt_err_set (reterr, -DT_EINPUT,
                            "endpoint '%s': the path has %zu bytes, a socket's may have %zu; set "
                            "DETENT_RUNTIME_DIR to a shorter one",
                            endpoint, n, sizeof a.sun_path - 1);
@@ -298,7 +298,7 @@ static int take (struct dt_client *c, zmq_msg_t *m, Detent__Reply **ret, struct 
         more = zmq_msg_more (m);
     if (!reply) {
         c->waiting = 0;
-        return dt_err_set (reterr, -DT_EINPUT,
+        return dt_err_set (reterr, -DT_EVERSION,
                            "%s: a malformed reply; are client and daemon of one version?",
                            c->endpoint);
     }

@@ -31,7 +31,7 @@ char *dt_wire_endpoint (void);
 struct dt_client;
 
 /* `endpoint` is ipc:// and a path ("ipc://@name": Linux's abstract name).
- *   -DT_EUNREACH  another form, a path longer than 107 bytes */
+ *   -DT_EINPUT  another form, a path longer than 107 bytes */
 int dt_client_open (const char *endpoint, struct dt_client **ret, struct dt_err *reterr);
 struct dt_client *dt_client_close (struct dt_client *c); /* NULL ok; returns NULL */
 
@@ -45,7 +45,7 @@ int dt_client_send (struct dt_client *c, Detent__Request *rq, int timeout_ms,
  * (detent__reply__free_unpacked (r, NULL)).  Replies to older requests are
  * dropped.  An Error body is turned into its code and text.
  *   -DT_EUNREACH  nothing within timeout_ms, or the connection broke
- *   -DT_EINPUT    a malformed frame
+ *   -DT_EVERSION  a malformed frame
  *   -EINTR        a signal came; call again to go on waiting */
 int dt_client_recv (struct dt_client *c, int timeout_ms, Detent__Reply **ret,
                     struct dt_err *reterr);

@@ -75,7 +75,7 @@ for command in status jobs log 'attach 1' 'cancel 1' 'trace list' 'pins host-sma
     want 3 1 'detentd does not answer' --timeout 5 $command
 done
 # shellcheck disable=SC2016
-want 3 1 'write ipc://' status --endpoint http://x
+want 2 1 'write ipc://' status --endpoint http://x
 
 # Files.
 want 4 1 'No such file' solve "$tmp/none.yaml"

@@ -462,7 +462,7 @@ static void answer (struct rig_daemon *s, uint64_t id)
         reply.fetch = (Detent__FetchReply *)s->bundle;
     else
         reply.error = &error;
-    error.code = DT_ENOTFOUND;
+    error.code = s->code ? s->code : DT_ENOTFOUND;
     error.text = (char *)"no workload chat";
     n = detent__reply__get_packed_size (&reply);
     data = dt_calloc (n, 1);
@@ -541,7 +541,7 @@ struct detent *rig_open (const Detent__FetchReply *bundle, enum detent_variant v
     struct detent_error err = { "" };
     struct detent *d = NULL;
     struct rig_folder f;
-    struct rig_daemon s;
+    struct rig_daemon s = { .code = 0 };
     struct detent_options o = { .deployment = "host-small", .workload = "chat",
                                 .without_tuple = DETENT_REFUSE, .variant = variant };
 

@@ -53,6 +53,7 @@ const uint8_t *rig_signer (void); /* 32 bytes */
 struct rig_daemon {
     void *ctx, *router, *stop;
     const Detent__FetchReply *bundle;
+    int code; /* of the error that it answers without one; 0: -DT_ENOTFOUND */
     pthread_t thread;
 };
 void rig_daemon_start (struct rig_daemon *s, const char *endpoint,

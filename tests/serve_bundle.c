@@ -15,7 +15,7 @@ int main (int argc, char **argv)
     struct dt_backend_ctx *ctx = NULL;
     const struct dt_backend *backend;
     Detent__FetchReply *bundle;
-    struct rig_daemon server;
+    struct rig_daemon server = { .code = 0 };
     dt_backend_get_f get;
     void *object;
 

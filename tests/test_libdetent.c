@@ -151,21 +151,37 @@ START_TEST (other_key_or_snapshot)
 }
 END_TEST
 
+static void keep_bundle (uint8_t bits[32])
+{
+    struct detent *d = NULL;
+    struct stat st;
+
+    options.bundle_path = folder.bundle;
+    ck_assert_msg (open_with (rig_bundle (RIG_NONE, 0), &d) == 0, "%s", err.text);
+    memcpy (bits, detent_bits_digest (d), 32);
+    detent_close (d);
+    ck_assert_int_eq (stat (folder.bundle, &st), 0);
+    ck_assert_uint_eq (st.st_mode & 0777, 0600);
+}
+
 START_TEST (bad_options)
 {
-    struct detent_options bad[5];
+    struct detent_options bad[6];
+    uint8_t bits[32];
     struct detent *d = NULL;
 
-    for (int i = 0; i < 5; i++)
+    keep_bundle (bits); /* and required: no reason to start from it */
+    options.required_bits = bits;
+    for (int i = 0; i < 6; i++)
         bad[i] = options;
     bad[0].deployment = NULL;
     bad[1].workload = "a b";
     bad[2].without_tuple = 0;
     bad[3].variant = 7;
     bad[4].endpoint = "tcp://127.0.0.1:1";
-    for (int i = 0; i < 5; i++)
-        ck_assert_int_eq (detent_open (&bad[i], &d, NULL),
-                          i < 4 ? -DETENT_EINPUT : -DETENT_EUNREACH);
+    bad[5].timeout_ms = -1;
+    for (int i = 0; i < 6; i++)
+        ck_assert_int_eq (detent_open (&bad[i], &d, NULL), -DETENT_EINPUT);
 }
 END_TEST
 
@@ -183,19 +199,6 @@ END_TEST
 
 /* --- the bundle on disk --------------------------------------------------------------- */
 
-static void keep_bundle (uint8_t bits[32])
-{
-    struct detent *d = NULL;
-    struct stat st;
-
-    options.bundle_path = folder.bundle;
-    ck_assert_msg (open_with (rig_bundle (RIG_NONE, 0), &d) == 0, "%s", err.text);
-    memcpy (bits, detent_bits_digest (d), 32);
-    detent_close (d);
-    ck_assert_int_eq (stat (folder.bundle, &st), 0);
-    ck_assert_uint_eq (st.st_mode & 0777, 0600);
-}
-
 START_TEST (daemon_down)
 {
     struct detent *d = NULL;
@@ -203,6 +206,7 @@ START_TEST (daemon_down)
 
     keep_bundle (bits);
     ck_assert_int_eq (detent_open (&options, &d, &err), -DETENT_EUNREACH); /* none required */
+    ck_assert_ptr_nonnull (strstr (err.text, "(required_bits)"));
     options.required_bits = bits;
     ck_assert_msg (detent_open (&options, &d, &err) == 0, "%s", err.text);
     ck_assert (!detent_is_stock (d));
@@ -212,6 +216,11 @@ START_TEST (daemon_down)
     ck_assert_int_eq (detent_open (&options, &d, &err), -DETENT_EUNREACH);
     ck_assert_ptr_nonnull (strstr (err.text, "required is"));
     ck_assert_ptr_null (d);
+    options.without_tuple = DETENT_STOCK; /* both reasons are told */
+    ck_assert_int_eq (detent_open (&options, &d, &err), 0);
+    ck_assert_ptr_nonnull (strstr (detent_why_stock (d), "is it running?"));
+    ck_assert_ptr_nonnull (strstr (detent_why_stock (d), "required is"));
+    detent_close (d);
 }
 END_TEST
 
@@ -254,6 +263,11 @@ START_TEST (stock_by_setting)
     ck_assert_int_eq (open_with (rig_bundle (RIG_BYTE_TUPLE, 0), &d), 0);
     ck_assert_ptr_nonnull (strstr (detent_why_stock (d), "tuple"));
     detent_close (d);
+    server.code = DT_ESTORE; /* up, and cannot read its store */
+    ck_assert_int_eq (open_with (NULL, &d), 0);
+    ck_assert_int_eq (detent_is_stock (d), 1);
+    detent_close (d);
+    server.code = 0;
     options.required_bits = other;
     ck_assert_int_eq (open_with (rig_bundle (RIG_NONE, 0), &d), 0); /* another tuple */
     ck_assert_ptr_nonnull (strstr (detent_why_stock (d), "required is"));
@@ -517,6 +531,8 @@ static const struct {
       -DETENT_EREFUSED, "requests may be 33" },
     { { { "requests", 9, 8 } }, 1, -DETENT_EINPUT, "empty" },
     { { { "colour", 1, 2 } }, 1, -DETENT_EINPUT, "colour" },
+    { { { "requests", 1, 32 }, { "requests", 1, 64 } }, 2, -DETENT_EINPUT, "two limits" },
+    { { { "requests", 1, 32, .step = -1 } }, 1, -DETENT_EINPUT, "step -1" },
 };
 
 START_TEST (check_limits)

@@ -170,9 +170,9 @@ static const struct {
     { OLD_FIRST, 0, "" },
     { ERROR, -DT_ENOTFOUND, "workload chat: 100%s of it is not there" },
     { BAD_CODE, -DT_EINPUT, "workload chat" },
-    { GARBAGE, -DT_EINPUT, "malformed" },
-    { TWO_PARTS, -DT_EINPUT, "malformed" },
-    { NO_ID, -DT_EINPUT, "malformed" },
+    { GARBAGE, -DT_EVERSION, "malformed" },
+    { TWO_PARTS, -DT_EVERSION, "malformed" },
+    { NO_ID, -DT_EVERSION, "malformed" },
 };
 
 START_TEST (one_call)
@@ -279,9 +279,9 @@ START_TEST (bad_endpoint)
     char longest[6 + 108 + 1] = "ipc://";
 
     for (size_t i = 0; i < DT_ARRAY_SIZE (bad); i++)
-        ck_assert_int_eq (dt_client_open (bad[i], &c, &err), -DT_EUNREACH);
+        ck_assert_int_eq (dt_client_open (bad[i], &c, &err), -DT_EINPUT);
     memset (longest + 6, 'a', 108);
-    ck_assert_int_eq (dt_client_open (longest, &c, &err), -DT_EUNREACH);
+    ck_assert_int_eq (dt_client_open (longest, &c, &err), -DT_EINPUT);
     ck_assert_ptr_nonnull (strstr (err.text, "107"));
     ck_assert_ptr_null (c);
 }

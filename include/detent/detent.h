@@ -58,14 +58,15 @@ struct detent_selector; /* one site's selector, with its thread's memory      */
  *   - of the fetched bundle, if its tuple is not the one of required_bits, or is for
  *     another backend (detent_check_backend);
  *   - of the last good bundle at bundle_path, if none could be fetched (detentd is
- *     down, knows no such workload, or what it sent does not verify);
+ *     down or fails, knows no such workload, or what it sent does not verify);
  * and with no bundle at all it stops like DETENT_REFUSE.  Whenever it runs stock in
  * place of a tuple, detent_why_stock says why: print it. */
 enum detent_without { DETENT_REFUSE = 1, DETENT_STOCK = 2 };
 enum detent_variant { DETENT_PINNED = 0, DETENT_UNPINNED = 1 };
 
 struct detent_options {
-    const char *endpoint;   /* NULL: the daemon's default                      */
+    const char *endpoint;   /* ipc://PATH; NULL: $DETENT_ENDPOINT, else the
+                               daemon's default (see libdetent(3))             */
     const char *deployment;
     const char *workload;
     enum detent_without without_tuple;
@@ -93,11 +94,12 @@ struct detent_limit {
 
 /* Fetch, verify digests, signature and blobs, and keep the bundle.
  * *ret is owned by the caller.
- *   -DETENT_EINPUT     an option is not valid
- *   -DETENT_EUNREACH, -DETENT_ENOTFOUND   as detentd (does not) answer
+ *   -DETENT_EINPUT     an option is not valid, the endpoint among them
+ *   -DETENT_EUNREACH, -DETENT_ENOTFOUND   as detentd (does not) answer; what else it
+ *                      answers is passed on, as its failing store
  *   -DETENT_ECORRUPT   a digest, the signature, the signer, the snapshot or a selector
  *                      is not what it must be
- *   -DETENT_EVERSION   of a version that this library does not read
+ *   -DETENT_EVERSION   of a version that this library does not read, or the reply is
  *   -DETENT_EREFUSED   the tuple is not the one of required_bits; a free field has neither
  *                      certificate nor claim, or its certificate was revoked
  *   -DETENT_EENVIRONMENT  a certificate is of another backend than the tuple
@@ -147,7 +149,8 @@ DETENT_API int detent_selector_new (const struct detent *d, const char *family,
 DETENT_API void detent_selector_free (struct detent_selector *s);
 /* Every input that the program reads needs a limit; other limits are ignored.
  *   -DETENT_EREFUSED  a value within the limits is outside an input's domain
- *   -DETENT_EINPUT    no such quantity, hi < lo, or an input without a limit */
+ *   -DETENT_EINPUT    no such quantity, one twice, hi < lo, step < 0, or an input
+ *                     without a limit */
 DETENT_API int detent_selector_check_limits (const struct detent_selector *s,
                                              const struct detent_limit *limit, size_t n_limits,
                                              struct detent_error *err);
@@ -209,7 +212,8 @@ DETENT_API struct detent_attested detent_attested (const struct detent_selector 
 /* --- recording -------------------------------------------------------------
  * A recorder collects the calls of one process and writes a .dtrace, which names the
  * tuple that ran (not if it was stock).
- *   -DETENT_ENOTFOUND  no such site      -DETENT_ELIMIT  the trace is full: write it */
+ *   -DETENT_ENOTFOUND  no such site
+ *   -DETENT_ELIMIT     the trace is full: write it, and go on with a new recorder */
 struct detent_recorder;
 DETENT_API int detent_recorder_new (const struct detent *d, struct detent_recorder **ret,
                                     struct detent_error *err);
