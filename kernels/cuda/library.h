@@ -10,7 +10,7 @@ struct cuda_symbol {
     size_t offset; /* of the function pointer in the table */
 };
 
-/* Load 'soname' (the loader's path first, then the toolkit's usual folder) and
+/* Load 'soname' (the loader's path first, then the toolkit's usual folders) and
  * fill 'table' from it.  The library stays loaded: CUDA libraries do not survive
  * being unloaded.
  *   -ENOENT  not there, or without a symbol; the text names library, symbol, remedy */
