@@ -34,6 +34,7 @@ awk '/^```console$/ { inside = 1; print "echo @@block"; next }
          command = substr ($0, 3)
          quoted = command
          gsub (/\047/, "\047\\\047\047", quoted)
+         sub (/--backend /, "&./", command) # not an installed one
          printf "printf \047%%s\\n\047 \047$ %s\047\n%s\n", quoted, command
          if (command ~ /&$/)
              print "echo $! >../pid; i=0; until [ -S run/detentd.sock ] || [ $i = 100 ]; do sleep 0.1; i=$((i + 1)); done"

@@ -83,13 +83,31 @@ exits 9 "$bin/detent-verify" $common --trace "$tmp/t.dtrace" --units 1
 one_line
 exits 4 "$bin/detent-verify" $common --trace "$tmp/t.dtrace" --site other
 one_line
+says 'has no call of site other of the tuple'
+exits 4 "$bin/detent-verify" --endpoint "$endpoint" --deployment host-small --workload chat \
+    --trace "$tmp/t.dtrace" --backend nowhere.so
+one_line
+says 'nowhere.so: .*; nor is it in /'
 exits 4 "$bin/detent-verify" $common --trace "$tmp/none"
 one_line
 head -c 200 "$tmp/t.dtrace" >"$tmp/cut.dtrace"
 exits 2 "$bin/detent-verify" $common --trace "$tmp/cut.dtrace"
 one_line
 exits 2 "$bin/detent-verify" $common
+one_line
+says '--trace is missing'
 exits 2 "$bin/detent-verify" $common --trace "$tmp/t.dtrace" --rows none
+one_line
+says "--rows: 'none'"
+exits 2 "$bin/detent-verify" $common --trace "$tmp/t.dtrace" more
+says "unexpected argument 'more'"
+
+# A result that nobody can read is no yes.
+for what in --version "$common --trace $tmp/t.dtrace --rows 20" "$common --trace $tmp/t.dtrace --rows 20 --json"
+do
+    exits 10 sh -c 'exec "$@" > /dev/full' - "$bin/detent-verify" $what
+    says 'standard output: '
+done
 
 # The example engine: it records what it ran, and stops where it must.
 exits 0 "$bin/detent-ref" $common --trace "$tmp/t.dtrace" --calls 20 --record "$tmp/r.dtrace"

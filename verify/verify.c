@@ -4,11 +4,14 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <getopt.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/buf.h"
 #include "base/file.h"
+#include "base/mem.h"
 #include "config.h"
 
 #define ERR(e) ((struct detent_error *)(e)) /* one line of one size in both */
@@ -46,6 +49,24 @@ static int open_both (struct verify *v)
     return detent_open (&o, &v->detent[DT_BATTERY_STOCK], ERR (v->err));
 }
 
+/* A name without a slash is that of an installed plugin, if there is one. */
+static int load (struct verify *v)
+{
+    const char *name = v->a->backend;
+    char *installed = dt_strf ("%s/%s", DT_BACKEND_DIR, name);
+    int known, r = 0;
+
+    if (!installed)
+        return dt_err_nomem (v->err);
+    known = !strchr (name, '/') && access (installed, F_OK) == 0;
+    if (!(v->object = dlopen (known ? installed : name, RTLD_NOW | RTLD_LOCAL)))
+        r = dt_err_set (v->err, -ENOENT, "backend: %s%s%s", dlerror (),
+                        strchr (name, '/') || known ? "" : "; nor is it in ",
+                        strchr (name, '/') || known ? "" : DT_BACKEND_DIR);
+    dt_free (installed);
+    return r;
+}
+
 static int open_backend (struct verify *v)
 {
     struct detent *d = v->detent[DT_BATTERY_DETENT];
@@ -57,8 +78,8 @@ static int open_backend (struct verify *v)
     dt_backend_get_f get;
     int r;
 
-    if (!(v->object = dlopen (v->a->backend, RTLD_NOW | RTLD_LOCAL)))
-        return dt_err_set (v->err, -ENOENT, "backend: %s", dlerror ());
+    if ((r = load (v)) < 0)
+        return r;
     *(void **)&get = dlsym (v->object, DT_BACKEND_SYMBOL);
     if (!get || get ()->abi != DT_BACKEND_ABI)
         return dt_err_set (v->err, -DT_EVERSION, "backend %s: not a Detent backend of this version",
@@ -98,8 +119,9 @@ static int choose_site (struct verify *v)
                 return 0;
             }
     return dt_err_set (v->err, -DT_ENOTFOUND, "%s has no call of %s%s%s%s of the tuple", v->a->trace,
-                       v->a->family ? "family " : v->a->site ? "" : "any site",
-                       v->a->family ? v->a->family : "", v->a->site ? " site " : "",
+                       v->a->family ? "family " : v->a->site ? "site " : "any site",
+                       v->a->family ? v->a->family : "",
+                       v->a->family && v->a->site ? " site " : "",
                        v->a->site ? v->a->site : "");
 }
 
@@ -228,7 +250,7 @@ static const char usage[] =
     "  --deployment NAME   of the tuple\n"
     "  --workload NAME     of the tuple\n"
     "  --trace FILE        whose calls are run\n"
-    "  --backend PLUGIN    detent-backend-NAME.so\n"
+    "  --backend PLUGIN    detent-backend-NAME.so: its file, or the name of an installed one\n"
     "  --family NAME, --site NAME\n"
     "                      of the tuple; default: the first that the trace has calls of\n"
     "  --endpoint URL      of detentd\n"
@@ -261,21 +283,47 @@ static const struct option options[] = {
     { NULL, 0, NULL, 0 },
 };
 
-static int number (const char *text, uint64_t most, uint64_t *ret)
+__attribute__ ((format (printf, 1, 2)))
+static int usage_error (const char *format, ...)
+{
+    va_list ap;
+
+    fputs ("detent-verify: ", stderr);
+    va_start (ap, format);
+    vfprintf (stderr, format, ap);
+    va_end (ap);
+    fputs ("; see detent-verify --help\n", stderr);
+    return 2;
+}
+
+/* 0, or 2: usage. */
+static int number (const char *option, uint64_t least, uint64_t most, uint64_t *ret)
 {
     char *end;
 
     errno = 0;
-    *ret = strtoull (text, &end, 10);
-    return errno || end == text || *end || *text == '-' || *ret > most ? -1 : 0;
+    *ret = strtoull (optarg, &end, 10);
+    return errno || end == optarg || *end || *optarg < '0' || *optarg > '9' || *ret < least
+                   || *ret > most
+               ? usage_error ("--%s: '%s' is no number that it takes", option, optarg)
+               : 0;
+}
+
+static const char *missing (const struct arguments *a)
+{
+    return !a->deployment ? "deployment"
+           : !a->workload ? "workload"
+           : !a->trace    ? "trace"
+           : !a->backend  ? "backend"
+                          : NULL;
 }
 
 /* 0, 1: help was printed, or 2: usage. */
 static int parse (int argc, char **argv, struct arguments *a)
 {
-    int c, bad = 0;
+    int c, r = 0;
 
-    while ((c = getopt_long (argc, argv, "", options, NULL)) != -1)
+    while (r == 0 && (c = getopt_long (argc, argv, "", options, NULL)) != -1)
         switch (c) {
         case ENDPOINT: a->endpoint = optarg; break;
         case DEPLOYMENT: a->deployment = optarg; break;
@@ -284,19 +332,28 @@ static int parse (int argc, char **argv, struct arguments *a)
         case SITE: a->site = optarg; break;
         case TRACE: a->trace = optarg; break;
         case BACKEND: a->backend = optarg; break;
-        case ROWS: bad |= number (optarg, 1u << 30, &a->rows) || a->rows == 0; break;
-        case SEED: bad |= number (optarg, UINT64_MAX, &a->seed); break;
-        case UNITS: bad |= number (optarg, UINT32_MAX, &a->units); a->has_units = 1; break;
+        case ROWS: r = number ("rows", 1, 1u << 30, &a->rows); break;
+        case SEED: r = number ("seed", 0, UINT64_MAX, &a->seed); break;
+        case UNITS: r = number ("units", 0, UINT32_MAX, &a->units); a->has_units = 1; break;
         case JSON: a->json = 1; break;
         case HELP: fputs (usage, stdout); return 1;
         case RELEASE: puts ("detent-verify " PACKAGE_VERSION); return 1;
-        default: bad = 1; break;
+        default: r = 2; break; /* getopt said why */
         }
-    if (!bad && optind == argc && a->deployment && a->workload && a->trace && a->backend)
-        return 0;
-    fputs ("detent-verify: give --deployment, --workload, --trace and --backend, and numbers "
-           "where numbers are due; see detent-verify --help\n", stderr);
-    return 2;
+    if (r == 0 && optind < argc)
+        r = usage_error ("unexpected argument '%s'", argv[optind]);
+    if (r == 0 && missing (a))
+        r = usage_error ("--%s is missing", missing (a));
+    return r;
+}
+
+/* A result that did not arrive is none: `status`, or 10. */
+static int flushed (int status)
+{
+    if (fflush (stdout) == 0 && !ferror (stdout))
+        return status;
+    fprintf (stderr, "detent-verify: standard output: %s\n", strerror (errno));
+    return 10;
 }
 
 int dt_verify_main (int argc, char **argv,
@@ -310,7 +367,7 @@ int dt_verify_main (int argc, char **argv,
     int r;
 
     if ((r = parse (argc, argv, &a)) > 0)
-        return r == 1 ? 0 : 2;
+        return r == 1 ? flushed (0) : 2;
     v.battery.rows = a.rows;
     v.battery.seed = a.seed;
     v.battery.tweak = tweak;
@@ -321,7 +378,7 @@ int dt_verify_main (int argc, char **argv,
     close_all (&v);
     if (r < 0)
         return dt_err_exit (r);
-    return result.variant[DT_BATTERY_DETENT].compared == 0 ? 8
-           : result.variant[DT_BATTERY_DETENT].changed     ? 1
-                                                           : 0;
+    return flushed (result.variant[DT_BATTERY_DETENT].compared == 0 ? 8
+                    : result.variant[DT_BATTERY_DETENT].changed     ? 1
+                                                                    : 0);
 }
