@@ -20,7 +20,9 @@
 #include "proto/wire.h"
 
 #define WORKER_FD 3
-#define GRACE_MS 500 /* to exit by itself once its socket is closed */
+/* To exit by itself once its socket is closed: a group's other ranks have a second of it, and
+ * one that is killed leaves them on their devices for a moment. */
+#define GRACE_MS 2000
 
 struct dt_worker {
     int fd;
