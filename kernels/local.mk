@@ -136,7 +136,7 @@ kernels/cuda/build.h: $(cuda_backend_all) Makefile
 	$(AM_V_GEN)$(MKDIR_P) kernels/cuda && \
 	{ for f in $(cuda_backend_all); do cat $(top_srcdir)/$$f || exit 1; done; \
 	  $(CC) --version | head -n 1; $(NVCC) --version | tail -n 1; \
-	  echo '$(DT_CFLAGS) $(CPPFLAGS) $(CFLAGS) $(NVCC_ARCH)'; } | sha256sum | \
+	  echo '$(DT_CFLAGS) $(CPPFLAGS) $(CFLAGS) $(nvcc_flags)'; } | sha256sum | \
 	  sed 's/^\([0-9a-f]*\).*/#define CUDA_BUILD "\1"/' > $@.tmp && mv $@.tmp $@
 
 $(detent_backend_cuda_la_OBJECTS): kernels/cuda/build.h
@@ -145,9 +145,10 @@ endif
 
 # Kernels do not contract: a formula rounds the same wherever it stands.
 SUFFIXES = .cu .lo
-nvcc_command = $(NVCC) $(NVCC_ARCH) -std=c++17 -O2 --fmad=false -lineinfo -Xcompiler -fPIC \
-	-Xcompiler -Wall,-fvisibility=hidden,-fno-threadsafe-statics,-fno-exceptions -I$(top_srcdir) -I$(top_srcdir)/include \
-	-I$(top_builddir) -Werror all-warnings
+nvcc_flags = $(NVCC_ARCH) -std=c++17 -O2 --fmad=false -lineinfo -Xcompiler -fPIC \
+	-Xcompiler -Wall,-fvisibility=hidden,-fno-threadsafe-statics,-fno-exceptions
+nvcc_command = $(NVCC) $(nvcc_flags) -I$(top_srcdir) -I$(top_srcdir)/include -I$(top_builddir) \
+	-Werror all-warnings
 .cu.lo:
 	$(AM_V_GEN)sh $(top_srcdir)/kernels/cuda/nvcc-lo $@ $< $(nvcc_command)
 mostlyclean-local: mostlyclean-cuda
