@@ -507,6 +507,22 @@ START_TEST (operands_do_not_follow_parameters)
 }
 END_TEST
 
+/* Whatever the parameters, nothing is started. */
+START_TEST (no_tokens_are_one_launch)
+{
+    struct gemm_args a = { "", 1280, 2048, { 0, 0 }, 1, 0, 1, 0 }, b = a;
+    struct dt_backend_error err = { "" };
+    struct gemm_shape s, t;
+
+    b.splits = 2;
+    b.config = 1;
+    b.pad = 128;
+    ck_assert_int_eq (shape_of (&a, &s, &err), 0);
+    ck_assert_int_eq (shape_of (&b, &t, &err), 0);
+    ck_assert_mem_eq (s.launch, t.launch, sizeof s.launch);
+}
+END_TEST
+
 static double value_of (uint16_t bits)
 {
     uint32_t u = (uint32_t)bits << 16;
@@ -751,6 +767,7 @@ int main (void)
     tcase_add_loop_test (tc, device_error, 0, ARRAY_SIZE (device_errors));
     tcase_add_loop_test (tc, shape_case, 0, ARRAY_SIZE (shapes));
     tcase_add_test (tc, operands_do_not_follow_parameters);
+    tcase_add_test (tc, no_tokens_are_one_launch);
     tcase_add_loop_test (tc, data_kinds, 0, ARRAY_SIZE (depths));
     tcase_add_test (tc, catalogue);
     tcase_add_loop_test (tc, catalogue_of_another_version, 0, ARRAY_SIZE (versions));

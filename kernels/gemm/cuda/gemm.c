@@ -122,8 +122,10 @@ int gemm_shape_init (struct gemm_shape *ret, const struct dt_backend_call *call,
     cuda_mix (s.launch, s.k);
     cuda_mix (s.launch, (uint64_t)s.output_bf16);
     cuda_mix (s.launch, s.rows);
-    cuda_mix (s.launch, (uint64_t)s.splits);
-    cuda_mix (s.launch, s.splits == GEMM_SPLIT_LIBRARY ? 0 : (uint64_t)s.config);
+    if (s.rows) {
+        cuda_mix (s.launch, (uint64_t)s.splits);
+        cuda_mix (s.launch, s.splits == GEMM_SPLIT_LIBRARY ? 0 : (uint64_t)s.config);
+    }
     *ret = s;
     return 0;
 }
