@@ -157,7 +157,7 @@ static void print_text (const Detent__JobReply *j)
 
     dt_print (stdout, "job %" PRIu64 ": %s of %s%s%s, %s", j->job, j->kind, j->deployment,
               *j->workload ? " for " : "", j->workload, j->state);
-    if (j->has_ended_ns)
+    if (j->has_ended_ns && j->ended_ns >= j->started_ns) /* else the clock was set */
         printf (" after %.1f s", (double)(j->ended_ns - j->started_ns) / 1e9);
     if (!certifies)
         printf (", %" PRIu64 " measurements", j->measurements);

@@ -48,6 +48,7 @@ struct dt_job *dt_job_new (const char *kind, const char *deployment, const char 
     pthread_mutex_init (&j->lock, NULL);
     j->left_s = -1;
     j->started_ns = dt_time_wall_ns ();
+    j->began_ns = dt_time_mono_ns ();
     return j;
 }
 
@@ -111,6 +112,16 @@ enum dt_job_state dt_job_state_of (int r)
     return r == 0 ? DT_JOB_DONE : r == -DT_ECANCELLED ? DT_JOB_CANCELLED : DT_JOB_FAILED;
 }
 
+/* Never before its start, and as much later as it took, though the clock be set. */
+static int64_t ended (const struct dt_job *j)
+{
+    int64_t now = dt_time_wall_ns ();
+
+    if (j->began_ns)
+        return j->started_ns + (int64_t)(dt_time_mono_ns () - j->began_ns);
+    return now > j->started_ns ? now : j->started_ns;
+}
+
 void dt_job_describe_end (struct dt_job *j, enum dt_job_state state, int code, const char *text,
                           Detent__JobReply *ret, char what[DT_JOB_WHAT])
 {
@@ -119,7 +130,7 @@ void dt_job_describe_end (struct dt_job *j, enum dt_job_state state, int code, c
     ret->what = (char *)text;
     ret->has_left_s = 0;
     ret->has_ended_ns = 1;
-    ret->ended_ns = dt_time_wall_ns ();
+    ret->ended_ns = ended (j);
     ret->has_code = code != 0;
     ret->code = -code;
     ret->backend = j->backend;

@@ -54,6 +54,7 @@ struct dt_job {
     } *force; /* [n_force] pins and knobs that the operator sets */
     size_t n_force;
     int64_t started_ns;
+    uint64_t began_ns; /* then, of CLOCK_MONOTONIC; 0: in an earlier process */
     /* The loop's. */
     struct dt_peer *peer; /* [n_peers] clients that follow it */
     size_t n_peers, room_peers;

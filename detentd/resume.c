@@ -50,6 +50,8 @@ static int fail_row (void *ctx, const struct dt_job_row *row)
     job.started_ns = row->started_ns;
     job.has_ended_ns = job.has_code = 1;
     job.ended_ns = dt_time_wall_ns ();
+    if (job.ended_ns < row->started_ns) /* the clock was set back */
+        job.ended_ns = row->started_ns;
     job.measurements = row->measurements;
     job.has_device = row->device >= 0;
     job.device = (uint32_t)row->device;
@@ -145,6 +147,7 @@ static int make (struct dt_daemon *d, const struct held *h, struct dt_err *reter
         return r;
     j->id = h->id;
     j->started_ns = h->started_ns;
+    j->began_ns = 0;
     j->state = DT_JOB_HELD;
     snprintf (j->what, sizeof j->what, "%s", h->what);
     if ((r = dt_job_start (d, j, run, reterr)) < 0)

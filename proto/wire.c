@@ -195,6 +195,10 @@ static int probe (const struct dt_client *c, struct dt_err *reterr)
     close (fd);
     if (e == ENOENT || e == ENOTDIR)
         r = unreachable (c, "no socket there", reterr);
+    else if (e == EACCES || e == EPERM)
+        r = dt_err_set (reterr, -DT_EUNREACH,
+                        "detentd cannot be asked at %s (%s): only its own user and root may",
+                        c->endpoint, strerror (e));
     else if (e && e != EAGAIN && e != EINTR && e != EINPROGRESS) /* a full backlog is alive */
         r = unreachable (c, strerror (e), reterr);
     return r;

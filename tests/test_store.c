@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "detentd/job.h"
 #include "detentd/resume.h"
 #include "detentd/store_sql.h"
 #include "tests/suite.h"
@@ -227,7 +228,7 @@ static int check_left (void *ctx, const struct dt_job_row *row)
 
     ck_assert_str_eq (row->state, "failed");
     ck_assert_str_eq (row->what, "detentd stopped while it ran");
-    ck_assert_int_gt (row->ended_ns, 0);
+    ck_assert_int_ge (row->ended_ns, row->started_ns);
     ck_assert_ptr_nonnull (row->result);
     ++*n;
     return 0;
@@ -252,6 +253,26 @@ static int check_waiting (void *ctx, const struct dt_job_row *row)
     return 0;
 }
 
+/* What a job tells of its length does not follow a clock that is set. */
+START_TEST (a_job_lasts_as_long_as_it_took)
+{
+    struct dt_job *j = dt_job_new ("tune", "d", "w", NULL);
+    Detent__JobReply reply = DETENT__JOB_REPLY__INIT;
+    char what[DT_JOB_WHAT];
+
+    ck_assert_ptr_nonnull (j);
+    for (int i = 0; i < 4; i++) {
+        j->started_ns += i % 2 ? 2000000000000000000 : -1000000000000000000;
+        j->began_ns = i < 2 ? j->began_ns : 0;
+        dt_job_describe_end (j, DT_JOB_DONE, 0, "", &reply, what);
+        ck_assert_int_ge (reply.ended_ns, reply.started_ns);
+        if (i < 2)
+            ck_assert_int_lt (reply.ended_ns - reply.started_ns, 1000000000000000);
+    }
+    dt_job_free (j);
+}
+END_TEST
+
 START_TEST (unfinished_jobs_have_failed)
 {
     struct dt_store *s = open_store (1);
@@ -265,6 +286,7 @@ START_TEST (unfinished_jobs_have_failed)
     ck_assert_int_eq (dt_store_job_start (s, id, NULL), -DT_ENOTFOUND);
     ck_assert_int_eq (dt_store_job_hold (s, id, "it runs", NULL), -DT_ENOTFOUND);
     ck_assert_int_eq (dt_store_job_new (s, &row, &id, NULL), 0);
+    row.started_ns = INT64_MAX / 2; /* before the clock was set back */
     ck_assert_int_eq (dt_jobs_recover (s, NULL), 0);
     ck_assert_int_eq (dt_store_job_new (s, &row, &held, NULL), 0);
     ck_assert_int_eq (dt_store_job_hold (s, held, "device cuda:0: lost", NULL), 0);
@@ -418,6 +440,7 @@ int main (void)
     tcase_add_test (tc, commits_and_rolls_back);
     tcase_add_test (tc, a_damaged_solution_is_a_miss);
     tcase_add_test (tc, finds_by_prefix);
+    tcase_add_test (tc, a_job_lasts_as_long_as_it_took);
     tcase_add_test (tc, unfinished_jobs_have_failed);
     tcase_add_test (tc, migrates_tuples);
     tcase_add_test (tc, migrates_measurements);

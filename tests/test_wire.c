@@ -4,6 +4,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <zmq.h>
 
@@ -271,6 +272,26 @@ START_TEST (goes_while_asked) /* told at once, not after the timeout */
 }
 END_TEST
 
+/* Another user's: that is no reason to look whether it runs. */
+START_TEST (not_ours)
+{
+    struct dt_err err = { "" };
+    struct dt_client *c = NULL;
+    int root = geteuid () == 0;
+
+    ck_assert_int_eq (chmod (folder, 0), 0);
+    if (root)
+        ck_assert_int_eq (seteuid (65534), 0);
+    ck_assert_int_eq (dt_client_open (endpoint, &c, NULL), 0);
+    ck_assert_int_eq (call (c, 60000, &err), -DT_EUNREACH);
+    ck_assert_ptr_nonnull (strstr (err.text, "only its own user and root"));
+    dt_client_close (c);
+    if (root)
+        ck_assert_int_eq (seteuid (0), 0);
+    ck_assert_int_eq (chmod (folder, 0700), 0);
+}
+END_TEST
+
 START_TEST (bad_endpoint)
 {
     static const char *const bad[] = { "", "ipc://", "tcp://127.0.0.1:5555", "/run/x" };
@@ -379,6 +400,7 @@ int main (void)
     tcase_add_test (tc, silent);
     tcase_add_test (tc, restart);
     tcase_add_test (tc, goes_while_asked);
+    tcase_add_test (tc, not_ours);
     tcase_add_test (tc, bad_endpoint);
     tcase_add_test (tc, too_large);
     tcase_add_test (tc, no_memory);
