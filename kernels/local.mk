@@ -85,7 +85,7 @@ cuda_backend_c = \
 	kernels/cuda/watch.c \
 	kernels/allreduce/cuda/allreduce.c kernels/allreduce/cuda/allreduce.h \
 	kernels/allreduce/cuda/group.c \
-	kernels/allreduce/cuda/nccl.c \
+	kernels/allreduce/cuda/nccl.c kernels/allreduce/cuda/nccl/nccl.h \
 	kernels/allreduce/cuda/plant.h \
 	kernels/allreduce/cuda/shape.c \
 	kernels/gemm/cuda/configs.c kernels/gemm/cuda/configs.inc \
@@ -108,7 +108,9 @@ if HAVE_CUDA
 # cudart is static, so that the plugin loads where no toolkit is; it stays loaded,
 # since neither CUDA nor CUPTI survives being unloaded.
 cuda_libs = $(CUDA_LIBDIR)/libcudart_static.a -lpthread -ldl -lrt
-cuda_cflags = $(AM_CFLAGS) $(CUDA_CPPFLAGS) -Wno-strict-prototypes
+# NCCL's header is no part of the toolkit: ours is searched last.
+cuda_cflags = $(AM_CFLAGS) $(CUDA_CPPFLAGS) -Wno-strict-prototypes \
+	-idirafter $(top_srcdir)/kernels/allreduce/cuda/nccl
 cuda_ldflags = $(AM_LDFLAGS) -module -avoid-version -shared -Wl,-z,nodelete
 cuda_backend_lo = $(cuda_backend_cu:.cu=.lo)
 

@@ -2,7 +2,9 @@
  * operands, and what a machine without a device is told. */
 #include <dlfcn.h>
 #include <errno.h>
+#include <limits.h>
 #include <math.h>
+#include <nccl.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -402,6 +404,34 @@ START_TEST (absent_library)
 }
 END_TEST
 
+/* NCCL's own header, or ours where it is not: what NCCL knows by number and by place. */
+START_TEST (nccl_header)
+{
+    const ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
+
+    ck_assert_uint_eq (sizeof (ncclUniqueId), 128);
+    ck_assert_int_eq (ncclSuccess, 0);
+    ck_assert_int_eq (ncclSystemError, 2);
+    ck_assert_int_eq (ncclRemoteError, 6);
+    ck_assert_int_eq (ncclInProgress, 7);
+    ck_assert_int_eq (ncclSum, 0);
+    ck_assert_int_eq (ncclFloat32, 7);
+    ck_assert_int_eq (ncclBfloat16, 9);
+    ck_assert_uint_eq (config.size, sizeof config);
+    ck_assert_uint_eq (config.magic, 0xcafebeef);
+    ck_assert_uint_ge (config.version, 21800);
+    ck_assert_uint_eq (offsetof (ncclConfig_t, magic), 8);
+    ck_assert_uint_eq (offsetof (ncclConfig_t, version), 12);
+    ck_assert_uint_eq (offsetof (ncclConfig_t, blocking), 16);
+    ck_assert_uint_eq (offsetof (ncclConfig_t, cgaClusterSize), 20);
+    ck_assert_uint_eq (offsetof (ncclConfig_t, minCTAs), 24);
+    ck_assert_uint_eq (offsetof (ncclConfig_t, maxCTAs), 28);
+    ck_assert_uint_eq (offsetof (ncclConfig_t, netName), 32);
+    ck_assert_uint_eq (offsetof (ncclConfig_t, splitShare), 40);
+    ck_assert (config.blocking == INT_MIN && config.minCTAs == INT_MIN && !config.netName);
+}
+END_TEST
+
 static const struct {
     cudaError_t e;
     const char *name;
@@ -764,6 +794,7 @@ int main (void)
     tcase_add_test (tc, plain_launches_beside_a_graph);
     tcase_add_test (tc, lost_records_give_no_time);
     tcase_add_test (tc, absent_library);
+    tcase_add_test (tc, nccl_header);
     tcase_add_loop_test (tc, device_error, 0, ARRAY_SIZE (device_errors));
     tcase_add_loop_test (tc, shape_case, 0, ARRAY_SIZE (shapes));
     tcase_add_test (tc, operands_do_not_follow_parameters);
