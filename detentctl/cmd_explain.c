@@ -10,6 +10,7 @@
 #include "detentctl/print.h"
 #include "detentctl/sheet.h"
 #include "detentctl/site.h"
+#include "solver/deployment.h"
 #include "solver/explain.h"
 #include "solver/reach.h"
 #include "trace/schema.h"
@@ -17,7 +18,7 @@
 static const struct dt_ctl_option options[] = {
     { "deployment", 0, "NAME", "explain the last solve of this deployment" },
     { "file", 0, "FILE", "solve this deployment (YAML) in this process; tells lines and inputs too" },
-    { "site", 0, "SITE", "the pin of this site (default: the first site that has it)" },
+    { "site", 0, "SITE", "the pin of this site, a name or FAMILY/SITE (default: the first that has it)" },
     { "programs", 0, "FOLDER", "where programs are that are not beside FILE" },
     { 0 },
 };
@@ -177,7 +178,9 @@ static int find (const struct dt_ctl *c, const struct dt_solution *s, struct sto
 {
     const char *site = dt_ctl_value (c, "site");
 
-    for (size_t i = 0; (!site || !strcmp (site, s->site)) && i < s->n_pins; i++)
+    if (site && !dt_site_is_called (s->family, s->site, site))
+        return 0;
+    for (size_t i = 0; i < s->n_pins; i++)
         if (is_called (s->pin[i].name, c->arg[0])) {
             *ret = (struct story){ .s = s, .pin = &s->pin[i], .index = i };
             return 1;

@@ -8,12 +8,13 @@
 #include "detentctl/commands.h"
 #include "detentctl/connect.h"
 #include "selir/vm.h"
+#include "solver/deployment.h"
 #include "solver/export.h"
 
 static const struct dt_ctl_option options[] = {
     { "deployment", 0, "NAME", "the deployment whose newest commit to export" },
     { "workload", 0, "NAME", "the workload whose newest commit to export" },
-    { "site", 0, "SITE", "of this site (may be left out where there is one)" },
+    { "site", 0, "SITE", "of this site, a name or FAMILY/SITE (may be left out where there is one)" },
     { "format", 0, "FORMAT", "c or blob" },
     { "stock", 0, NULL, "the unpinned selector, not the pinned one" },
     { "output", 'o', "FILE", "write it there (default: standard output)" },
@@ -27,7 +28,7 @@ static int choose (const struct dt_ctl *c, const Detent__FetchReply *f,
     size_t n = 0;
 
     for (size_t i = 0; i < f->n_selector; i++)
-        if (!site || !strcmp (site, f->selector[i]->site)) {
+        if (!site || dt_site_is_called (f->selector[i]->family, f->selector[i]->site, site)) {
             *ret = f->selector[i];
             n++;
         }
@@ -35,15 +36,16 @@ static int choose (const struct dt_ctl *c, const Detent__FetchReply *f,
         return dt_err_set (reterr, -DT_ENOTFOUND, "the commit has no selector of site '%s'",
                            site ? site : "");
     if (n > 1)
-        return dt_err_set (reterr, -DT_EUSAGE, "the commit has %zu selectors%s%s: --site SITE",
-                           n, site ? " of site " : "", site ? site : "");
+        return dt_err_set (reterr, -DT_EUSAGE, "the commit has %zu selectors%s%s: --site %sSITE",
+                           n, site ? " of site " : "", site ? site : "", site ? "FAMILY/" : "");
     return 0;
 }
 
-/* "detent_attention_decoder". */
-static char *prefix_of (const Detent__Selector *s)
+/* "detent_attention_decoder"; the stock one is another function, so that both fit into
+ * one program. */
+static char *prefix_of (const Detent__Selector *s, int stock)
 {
-    char *p = dt_strf ("detent_%s_%s", s->family, s->site);
+    char *p = dt_strf ("detent_%s_%s%s", s->family, s->site, stock ? "_stock" : "");
 
     for (char *at = p; at && *at; at++)
         if (!isalnum ((unsigned char)*at))
@@ -51,10 +53,11 @@ static char *prefix_of (const Detent__Selector *s)
     return p;
 }
 
-static int to_c (const Detent__Selector *s, ProtobufCBinaryData blob, struct dt_buf *ret,
+static int to_c (const Detent__Selector *s, int stock, struct dt_buf *ret,
                  struct dt_err *reterr)
 {
-    char *prefix = prefix_of (s);
+    ProtobufCBinaryData blob = stock ? s->stock : s->pinned;
+    char *prefix = prefix_of (s, stock);
     struct dt_vm *vm = NULL;
     int r = prefix ? dt_vm_load (blob.data, blob.len, &vm, reterr) : dt_err_nomem (reterr);
 
@@ -77,18 +80,18 @@ static int put (const struct dt_ctl *c, const void *data, size_t n, struct dt_er
 
 static int export (const struct dt_ctl *c, const Detent__FetchReply *f, struct dt_err *reterr)
 {
+    int stock = dt_ctl_flag (c, "stock"), r;
     const Detent__Selector *s = NULL;
     struct dt_bundle_facts facts;
     ProtobufCBinaryData blob;
     struct dt_buf b = { 0 };
-    int r;
 
     if ((r = dt_bundle_check (f, &facts, reterr)) < 0 || (r = choose (c, f, &s, reterr)) < 0)
         return r;
-    blob = dt_ctl_flag (c, "stock") ? s->stock : s->pinned;
+    blob = stock ? s->stock : s->pinned;
     if (!strcmp (dt_ctl_value (c, "format"), "blob"))
         return put (c, blob.data, blob.len, reterr);
-    if ((r = to_c (s, blob, &b, reterr)) == 0)
+    if ((r = to_c (s, stock, &b, reterr)) == 0)
         r = put (c, b.data, b.len, reterr);
     dt_buf_done (&b);
     return r;

@@ -52,14 +52,6 @@ static int asks (const struct dt_program *p, const char *name)
     return i < n;
 }
 
-static int is_named (const struct dt_site *s, const char *name)
-{
-    size_t n = strlen (s->family);
-
-    return !strcmp (s->site, name)
-           || (!strncmp (s->family, name, n) && name[n] == '/' && !strcmp (s->site, name + n + 1));
-}
-
 /* The site that --site names, or the only one of the program. */
 static int choose_site (const struct dt_ctl *c, const struct dt_selir *s,
                         const struct dt_deployment *d, const struct dt_site **ret,
@@ -70,7 +62,7 @@ static int choose_site (const struct dt_ctl *c, const struct dt_selir *s,
     size_t n = 0;
 
     for (size_t i = 0; i < d->n_sites; i++) {
-        if (name ? !is_named (&d->site[i], name) : strcmp (d->site[i].program, program) != 0)
+        if (name ? !dt_site_is_called (d->site[i].family, d->site[i].site, name) : strcmp (d->site[i].program, program) != 0)
             continue;
         found = &d->site[i];
         n++;

@@ -113,7 +113,7 @@ int dt_forced_apply (const struct dt_job *j, struct dt_arena *scratch,
     int r = 0;
 
     for (size_t i = 0; r == 0 && i < j->n_force; i++)
-        if (!strcmp (j->force[i].site, s->site))
+        if (dt_site_is_called (s->family, s->site, j->force[i].site))
             r = apply_one (&j->force[i], scratch, s, allowed, reterr);
     return r;
 }
@@ -121,7 +121,7 @@ int dt_forced_apply (const struct dt_job *j, struct dt_arena *scratch,
 /* One that the job looks at: certify may leave sites out. */
 static int is_site (const struct dt_job *j, const struct dt_site *site, const char *name)
 {
-    return !strcmp (site->site, name) && (!j->site || !strcmp (j->site, site->site))
+    return dt_site_is_called (site->family, site->site, name) && (!j->site || !strcmp (j->site, site->site))
            && (!j->family || !strcmp (j->family, site->family));
 }
 
@@ -145,7 +145,7 @@ int dt_forced_describe (const struct dt_job *j, struct dt_arena *a, Detent__Site
     if (!(ret->forced = dt_arena_array (a, j->n_force, sizeof *ret->forced)))
         return -ENOMEM;
     for (size_t i = 0; i < j->n_force; i++)
-        if (!strcmp (j->force[i].site, ret->site)
+        if (dt_site_is_called (ret->family, ret->site, j->force[i].site)
             && !(ret->forced[ret->n_forced++] =
                      dt_arena_strf (a, "%s=%s", j->force[i].name, j->force[i].value)))
             return -ENOMEM;

@@ -483,6 +483,14 @@ const struct dt_fact *dt_site_fact (const struct dt_site *s, const char *name)
     return NULL;
 }
 
+int dt_site_is_called (const char *family, const char *site, const char *name)
+{
+    size_t n = strlen (family);
+
+    return !strcmp (site, name)
+           || (!strncmp (family, name, n) && name[n] == '/' && !strcmp (site, name + n + 1));
+}
+
 int64_t dt_deployment_find (const struct dt_deployment *d, const char *family, const char *site)
 {
     size_t i;

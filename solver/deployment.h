@@ -74,6 +74,8 @@ int dt_deployment_parse (const char *file, const void *data, size_t n,
 struct dt_deployment *dt_deployment_free (struct dt_deployment *d);
 /* A fact of a site by name, NULL if it is not given. */
 const struct dt_fact *dt_site_fact (const struct dt_site *s, const char *name);
+/* Is it what a person calls `name`: the site's name, or FAMILY/SITE? */
+int dt_site_is_called (const char *family, const char *site, const char *name);
 /* Index of a site by family and name, or -1. */
 int64_t dt_deployment_find (const struct dt_deployment *d, const char *family, const char *site);
 

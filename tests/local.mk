@@ -543,3 +543,7 @@ TESTS += tests/held.sh tests/hostile.sh tests/lease.sh
 # A store on a full disk.
 dist_check_SCRIPTS += tests/full-disk.sh
 TESTS += tests/full-disk.sh
+
+# Two families with sites of one name.
+dist_check_SCRIPTS += tests/same-site.sh
+TESTS += tests/same-site.sh
