@@ -202,9 +202,13 @@ static int check (Detent__WorkerReply *reply, struct dt_err *reterr)
 
 int dt_worker_deadline_ms (const Detent__WorkerRequest *rq)
 {
-    uint32_t repeats = rq->body_case == DETENT__WORKER_REQUEST__BODY_BATCH ? rq->batch->repeats : 1;
+    uint32_t times = 1;
 
-    return DT_WORKER_DEADLINE_MS * (int)((repeats + DT_WORKER_REPEATS - 1) / DT_WORKER_REPEATS);
+    if (rq->body_case == DETENT__WORKER_REQUEST__BODY_BATCH)
+        times = (rq->batch->repeats + DT_WORKER_REPEATS - 1) / DT_WORKER_REPEATS;
+    else if (rq->body_case == DETENT__WORKER_REQUEST__BODY_OPEN && rq->open->ranks > 1)
+        times = 2; /* rank 0 opens its device, and then all the others theirs */
+    return DT_WORKER_DEADLINE_MS * (int)times;
 }
 
 int dt_worker_call (struct dt_worker *w, const Detent__WorkerRequest *rq, const char *doing,

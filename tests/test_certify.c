@@ -195,8 +195,9 @@ static int rounds (int without)
     return n ? atoi (n) : without;
 }
 
-/* A batch of many runs is no worker that hangs; one that hangs is not waited for without end. */
-START_TEST (repeats_have_time)
+/* A batch of many runs is no worker that hangs, nor is a group that opens; one that hangs is not
+ * waited for without end. */
+START_TEST (deadlines)
 {
     static const struct {
         uint32_t repeats;
@@ -205,7 +206,15 @@ START_TEST (repeats_have_time)
     Detent__WorkerRequest rq = DETENT__WORKER_REQUEST__INIT;
     Detent__WorkerBatch batch = DETENT__WORKER_BATCH__INIT;
 
+    Detent__WorkerOpen open = DETENT__WORKER_OPEN__INIT;
+
     ck_assert_int_eq (dt_worker_deadline_ms (&rq), DT_WORKER_DEADLINE_MS);
+    rq.body_case = DETENT__WORKER_REQUEST__BODY_OPEN;
+    rq.open = &open;
+    ck_assert_int_eq (dt_worker_deadline_ms (&rq), DT_WORKER_DEADLINE_MS);
+    open.has_ranks = 1;
+    open.ranks = 8;
+    ck_assert_int_eq (dt_worker_deadline_ms (&rq), 2 * DT_WORKER_DEADLINE_MS);
     rq.body_case = DETENT__WORKER_REQUEST__BODY_BATCH;
     rq.batch = &batch;
     for (size_t i = 0; i < DT_ARRAY_SIZE (batches); i++) {
@@ -296,7 +305,7 @@ int main (void)
 
     tcase_set_timeout (tc, 3600);
     tcase_add_unchecked_fixture (tc, begin, end);
-    tcase_add_test (tc, repeats_have_time);
+    tcase_add_test (tc, deadlines);
     tcase_add_loop_test (tc, fault_is_caught, 0, (int)DT_ARRAY_SIZE (faults));
     tcase_add_test (tc, no_false_alarm);
     suite_add_tcase (s, tc);
