@@ -401,25 +401,38 @@ static int scan_all (struct scan *s, int argc, char **argv)
     return 0;
 }
 
+static int scan (struct scan *s, int argc, char **argv)
+{
+    s->ctx = calloc (1, sizeof *s->ctx);
+    s->found = calloc (MAX_CONFIGS, sizeof *s->found);
+    s->last = calloc (MAX_CONFIGS, sizeof *s->last);
+    s->differs = calloc (MAX_CONFIGS, sizeof *s->differs);
+    if (!s->ctx || !s->found || !s->last || !s->differs) {
+        cuda_fail (&s->err, -ENOMEM, "out of memory");
+        return die (s, "start");
+    }
+    if (open_device (s) < 0)
+        return die (s, "device");
+    if (print_caps (s) < 0 || scan_all (s, argc, argv) < 0)
+        return die (s, "scan");
+    return 0;
+}
+
 int main (int argc, char **argv)
 {
-    struct scan s = { .ctx = calloc (1, sizeof *s.ctx) };
+    struct scan s = { .ctx = NULL };
+    int status;
 
-    s.found = calloc (MAX_CONFIGS, sizeof *s.found);
-    s.last = calloc (MAX_CONFIGS, sizeof *s.last);
-    s.differs = calloc (MAX_CONFIGS, sizeof *s.differs);
     if (argc == 2 && strcmp (argv[1], "--help") == 0)
         return usage (stdout);
     if (argc == 3 || (argc > 1 && strtod (argv[1], NULL) <= 0))
         return usage (stderr);
-    if (!s.ctx || !s.found || !s.last || !s.differs) {
-        cuda_fail (&s.err, -ENOMEM, "out of memory");
-        return die (&s, "start");
-    }
-    if (open_device (&s) < 0)
-        return die (&s, "device");
-    if (print_caps (&s) < 0 || scan_all (&s, argc, argv) < 0)
-        return die (&s, "scan");
-    cuda_clock_free (s.ctx->clock);
-    return 0;
+    status = scan (&s, argc, argv);
+    if (s.ctx)
+        cuda_clock_free (s.ctx->clock);
+    free (s.ctx);
+    free (s.found);
+    free (s.last);
+    free (s.differs);
+    return status;
 }
