@@ -26,7 +26,7 @@ static int fill_header (struct dt_trace *t, const struct detent *d, struct dt_er
     for (size_t i = 0; i < d->n_sites; i++)
         if ((r = dt_trace_add_site (t, d->site[i].family, d->site[i].site, 1, reterr)) < 0)
             return r;
-    t->has_tuple = !d->stock;
+    t->has_tuple = !d->stock && d->backend_ok; /* else it may yet be stock */
     t->tuple = d->tuple;
     return 0;
 }

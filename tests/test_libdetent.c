@@ -647,6 +647,42 @@ END_TEST
 
 /* --- recording ------------------------------------------------------------------------- */
 
+static struct dt_trace *written (struct detent_recorder *rec)
+{
+    struct dt_trace *t = NULL;
+    struct dt_buf file;
+
+    ck_assert_int_eq (detent_recorder_write (rec, folder.bundle, &err), 0);
+    detent_recorder_free (rec);
+    dt_buf_init (&file);
+    ck_assert_int_eq (dt_file_read (folder.bundle, 1 << 20, &file, NULL), 0);
+    ck_assert_int_eq (dt_trace_decode (file.data, file.len, &t, NULL), 0);
+    dt_buf_done (&file);
+    return t;
+}
+
+/* What turns out to be another backend's runs stock: no trace says that the tuple ran. */
+START_TEST (recorded_before_the_check)
+{
+    static const int64_t one[] = { 1, 9 };
+    struct detent_call a = { 1, one };
+    struct detent_recorder *rec = NULL;
+    struct detent *d = NULL;
+    struct dt_trace *t;
+
+    options.without_tuple = DETENT_STOCK;
+    ck_assert_int_eq (open_with (rig_bundle (RIG_NONE, 0), &d), 0);
+    ck_assert_int_eq (detent_recorder_new (d, &rec, &err), 0);
+    ck_assert_int_eq (detent_check_backend (d, "other", "", "", "", "", 0, &err), 0);
+    ck_assert_int_eq (detent_is_stock (d), 1);
+    ck_assert_int_eq (detent_record (rec, "attention", "decoder", &a, &err), 0);
+    t = written (rec);
+    ck_assert (!t->has_tuple);
+    dt_trace_free (t);
+    detent_close (d);
+}
+END_TEST
+
 START_TEST (recorded)
 {
     static const int64_t one[] = { 1, 9, 2, 8 }, two[] = { 1, 5 };
@@ -654,8 +690,7 @@ START_TEST (recorded)
     struct detent_selector *s = NULL;
     struct detent *d = opened (0, DETENT_PINNED, &s);
     struct detent_recorder *rec = NULL;
-    struct dt_trace *t = NULL;
-    struct dt_buf file;
+    struct dt_trace *t;
 
     ck_assert_int_eq (detent_recorder_new (d, &rec, &err), 0);
     for (int i = 0; i < 3; i++)
@@ -663,18 +698,13 @@ START_TEST (recorded)
     ck_assert_int_eq (detent_record (rec, "attention", "decoder", &b, &err), 0);
     ck_assert_int_eq (detent_record (rec, "attention", "x", &b, &err), -DETENT_ENOTFOUND);
     ck_assert_int_eq (detent_record (rec, "attention", "decoder", &none, &err), -DETENT_EINPUT);
-    ck_assert_int_eq (detent_recorder_write (rec, folder.bundle, &err), 0);
-    detent_recorder_free (rec);
-    dt_buf_init (&file);
-    ck_assert_int_eq (dt_file_read (folder.bundle, 1 << 20, &file, NULL), 0);
-    ck_assert_int_eq (dt_trace_decode (file.data, file.len, &t, NULL), 0);
+    t = written (rec);
     ck_assert_uint_eq (t->site[0].n_calls, 2);
     ck_assert_uint_eq (t->site[0].call[0].count, 3);
     ck_assert_str_eq (t->deployment, "host-small");
     ck_assert (t->has_tuple);
     ck_assert_mem_eq (t->tuple.bytes, detent_tuple_digest (d), 32);
     dt_trace_free (t);
-    dt_buf_done (&file);
     detent_selector_free (s);
     detent_close (d);
 }
@@ -708,6 +738,7 @@ int main (void)
     tcase_add_loop_test (tc, b22_resolved_once, 0, 2);
     tcase_add_test (tc, b19_table_edges);
     tcase_add_test (tc, recorded);
+    tcase_add_test (tc, recorded_before_the_check);
     suite_add_tcase (s, tc);
     return suite_run (s);
 }

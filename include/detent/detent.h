@@ -211,7 +211,8 @@ DETENT_API struct detent_attested detent_attested (const struct detent_selector 
 
 /* --- recording -------------------------------------------------------------
  * A recorder collects the calls of one process and writes a .dtrace, which names the
- * tuple that ran (not if it was stock).
+ * tuple that ran: not if it was stock, nor if the recorder was made before
+ * detent_check_backend.
  *   -DETENT_ENOTFOUND  no such site
  *   -DETENT_ELIMIT     the trace is full: write it, and go on with a new recorder */
 struct detent_recorder;
