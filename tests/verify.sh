@@ -115,4 +115,15 @@ has '^20 calls, .* pinned selection$'
 exits 0 "$bin/detent-verify" $common --trace "$tmp/r.dtrace" --rows 20
 exits 1 "$bin/detent-ref" $common --trace "$tmp/cut.dtrace"
 one_line
+
+# The least of an engine, which needs what is installed alone.
+! grep '^#include "' "$top_srcdir/engines/ref/select.c" || fail 'select.c includes what is not installed'
+ask () { DETENT_ENDPOINT=$endpoint exits "$@"; }
+ask 0 "$bin/detent-select" host-small chat "$plugin" 1 900 1 30
+has '^block_n = [0-9]*$'
+has '^split_stride = [0-9]*$'
+has '^workers_per_request = [0-9]*'
+ask 1 "$bin/detent-select" host-small chat "$plugin" 1 -5
+one_line
+ask 1 "$bin/detent-select" host-small chat "$plugin" 1
 echo "PASS"

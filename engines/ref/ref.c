@@ -2,7 +2,8 @@
  *
  * It replays the calls of a .dtrace on a backend's kernels: the part of an engine
  * that chooses kernels, without the model around it.  Follow main from the top; what
- * an engine of its own needs is marked (1) to (6). */
+ * an engine of its own needs is marked (1) to (6).  It is built in Detent's tree, which
+ * reads the trace; select.c needs no more than what is installed. */
 #include <detent/backend.h>
 #include <detent/detent.h>
 
