@@ -104,7 +104,7 @@ static int wait_for_end (struct dt_client *client, int timeout_ms, Detent__Reply
     }
     if (reply)
         detent__reply__free_unpacked (reply, NULL);
-    return r;
+    return job ? dt_err_prefix (reterr, r, "job %" PRIu64, job) : r;
 }
 
 /* A job that did not end well ends the command with its code; one that was

@@ -95,8 +95,9 @@ static void ended (struct dt_work *w, struct dt_daemon *d)
     if (j->result)
         job = detent__job_reply__unpack (&dt_wire_allocator, j->n_result, j->result);
     if (job) {
-        dt_log (DT_LOG_INFO, "job", "%llu (%s, %s): %s%s%s", (unsigned long long)j->id,
-                j->deployment, j->workload, job->state, *job->what ? ": " : "", job->what);
+        dt_log (DT_LOG_INFO, "job", "%llu (%s%s%s): %s%s%s", (unsigned long long)j->id,
+                j->deployment, *j->workload ? ", " : "", j->workload, job->state,
+                *job->what ? ": " : "", job->what);
         tell (j, job, 1);
         detent__job_reply__free_unpacked (job, NULL);
     } else

@@ -188,6 +188,14 @@ refused 4 pins nowhere
 state > "$tmp/after"
 diff "$tmp/before" "$tmp/after" || fail "bad input changed something"
 
-daemon_stop
+# Who follows a job is told which, if detentd goes away under it.
+"$ctl" tune $for_both --budget 60 --exhaustive --anew > /dev/null 2> "$tmp/followed" &
+follows=$!
+until_jobs '"running" in j.values()'
+daemon_kill
+got=0
+wait $follows || got=$?
+[ $got -eq 3 ] && grep -q 'tune: job [0-9]*: detentd does not answer at .*the connection broke' "$tmp/followed" \
+    || fail "followed as detentd was killed: exit $got, $(cat "$tmp/followed")"
 refused 3 status
 echo "session: $checks checks"
