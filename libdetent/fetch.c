@@ -8,24 +8,21 @@
 
 #define DEFAULT_TIMEOUT_MS 5000
 
-/* An engine's signals are its own affair: go on waiting. */
+/* An engine's signals are its own affair: go on waiting, until the time is over. */
 static int call (struct dt_client *c, Detent__Request *rq, int timeout_ms, Detent__Reply **ret,
                  struct dt_err *reterr)
 {
     uint64_t end = dt_time_mono_ns () + (uint64_t)timeout_ms * 1000000;
     int r;
 
-    if ((r = dt_client_send (c, rq, timeout_ms, reterr)) < 0 && r != -EINTR)
-        return r;
-    while (r == -EINTR && dt_time_mono_ns () < end)
-        r = dt_client_send (c, rq, timeout_ms, reterr);
+    do
+        r = dt_client_send (c, rq, dt_time_left_ms (end), reterr);
+    while (r == -EINTR);
     if (r < 0)
         return r;
-    do {
-        uint64_t now = dt_time_mono_ns ();
-
-        r = dt_client_recv (c, now < end ? (int)((end - now) / 1000000) + 1 : 0, ret, reterr);
-    } while (r == -EINTR);
+    do
+        r = dt_client_recv (c, dt_time_left_ms (end), ret, reterr);
+    while (r == -EINTR);
     return r;
 }
 

@@ -1,9 +1,13 @@
 /* tests/test_libdetent.c - fetch, verify, select and record, as an engine does. */
 #include <errno.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/time.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include "base/file.h"
@@ -182,6 +186,35 @@ START_TEST (bad_options)
     bad[5].timeout_ms = -1;
     for (int i = 0; i < 6; i++)
         ck_assert_int_eq (detent_open (&bad[i], &d, NULL), -DETENT_EINPUT);
+}
+END_TEST
+
+static void nothing (int signal)
+{
+    (void)signal;
+}
+
+/* Somebody listens and says nothing; the engine has a timer of its own. */
+START_TEST (silent_among_signals)
+{
+    struct itimerval often = { { 0, 1000 }, { 0, 1000 } }, never = { { 0, 0 }, { 0, 0 } };
+    struct sigaction to = { .sa_handler = nothing };
+    struct sockaddr_un a = { .sun_family = AF_UNIX };
+    int fd = socket (AF_UNIX, SOCK_STREAM, 0);
+    struct detent *d = NULL;
+
+    ck_assert_uint_lt (strlen (folder.endpoint + 6), sizeof a.sun_path);
+    strcpy (a.sun_path, folder.endpoint + 6);
+    ck_assert_int_eq (bind (fd, (struct sockaddr *)&a, sizeof a), 0);
+    ck_assert_int_eq (listen (fd, 8), 0);
+    options.timeout_ms = 100;
+    ck_assert_int_eq (sigaction (SIGALRM, &to, NULL), 0);
+    ck_assert_int_eq (setitimer (ITIMER_REAL, &often, NULL), 0);
+    ck_assert_int_eq (detent_open (&options, &d, &err), -DETENT_EUNREACH);
+    ck_assert_int_eq (setitimer (ITIMER_REAL, &never, NULL), 0);
+    ck_assert_ptr_nonnull (strstr (err.text, "no answer in time"));
+    close (fd);
+    unlink (a.sun_path);
 }
 END_TEST
 
@@ -722,6 +755,7 @@ int main (void)
     tcase_add_test (tc, any_byte);
     tcase_add_test (tc, other_key_or_snapshot);
     tcase_add_test (tc, bad_options);
+    tcase_add_test (tc, silent_among_signals);
     tcase_add_loop_test (tc, no_daemon_or_no_tuple, 0, 2);
     tcase_add_test (tc, daemon_down);
     tcase_add_test (tc, damaged_on_disk);
