@@ -4,7 +4,8 @@
 # room.  The disk is a small one of its own, where a mount may be made.
 set -eu
 if [ -z "${FULL_DISK-}" ]; then
-    unshare -rm true 2> /dev/null || { echo 'no mount may be made here'; exit 77; }
+    unshare -rm mount -t tmpfs none /mnt 2> /dev/null \
+        || { echo 'no mount may be made here'; exit 77; }
     FULL_DISK=1 exec unshare -rm "$0"
 fi
 . "$top_srcdir/tests/daemon.sh"
