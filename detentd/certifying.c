@@ -147,27 +147,38 @@ static int add_site (struct certifying *t, struct dt_store *s, size_t site, stru
     return 0;
 }
 
-static int choose (struct certifying *t, struct dt_store *s, struct dt_err *reterr)
+static int is_asked (const struct dt_job *j, const struct dt_site *site)
+{
+    return (!j->family || strcmp (j->family, site->family) == 0)
+           && (!j->site || strcmp (j->site, site->site) == 0);
+}
+
+/* Before a device is asked for. */
+static int check_sites (const struct certifying *t, struct dt_err *reterr)
 {
     const struct dt_deployment *d = t->solving.deployment;
     const struct dt_job *j = t->job;
-    int r, any = 0;
+
+    for (size_t i = 0; i < d->n_sites; i++)
+        if (is_asked (j, &d->site[i]))
+            return 0;
+    return dt_err_set (reterr, -DT_ENOTFOUND, "deployment '%s' has no site %s/%s", d->name,
+                       j->family ? j->family : "*", j->site ? j->site : "*");
+}
+
+static int choose (struct certifying *t, struct dt_store *s, struct dt_err *reterr)
+{
+    const struct dt_deployment *d = t->solving.deployment;
+    int r;
 
     t->subject = dt_arena_array (arena (t), DT_CERTIFYING_MAX_ROUNDS, sizeof *t->subject);
     if (!t->subject)
         return dt_err_nomem (reterr);
-    for (size_t i = 0; i < d->n_sites; i++) {
-        if ((j->family && strcmp (j->family, d->site[i].family) != 0)
-            || (j->site && strcmp (j->site, d->site[i].site) != 0))
-            continue;
-        any = 1;
-        if (has_free (t->solving.site[i].solution) && (r = add_site (t, s, i, reterr)) < 0)
+    for (size_t i = 0; i < d->n_sites; i++)
+        if (is_asked (t->job, &d->site[i]) && has_free (t->solving.site[i].solution)
+            && (r = add_site (t, s, i, reterr)) < 0)
             return r;
-    }
-    if (any)
-        return 0;
-    return dt_err_set (reterr, -DT_ENOTFOUND, "deployment '%s' has no site %s/%s", d->name,
-                       j->family ? j->family : "*", j->site ? j->site : "*");
+    return 0;
 }
 
 /* --- rounds --------------------------------------------------------------------------- */
@@ -321,6 +332,7 @@ static int certify (struct certifying *t, struct dt_store *s, struct dt_err *ret
 
     t->measure.untimed = 1; /* contexts run beside one another, and bits are all that counts */
     if ((r = dt_solving_load (&t->solving, s, t->job->deployment, reterr)) < 0
+        || (r = check_sites (t, reterr)) < 0
         || (r = dt_forced_check (t->job, t->solving.deployment, reterr)) < 0
         || (r = dt_measure_open (&t->measure, t->job, t->solving.deployment->backend,
                                  dt_covering_units (t->solving.deployment), 1, reterr)) < 0

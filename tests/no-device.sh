@@ -18,6 +18,8 @@ import_sample 10
 code 0 trace submit "$tmp/chat.dtrace" --workload chat
 code 0 solve "$host"
 said certify "$name"
+code 4 certify "$name" --site nowhere
+says "has no site \*/nowhere"
 said tune --deployment "$name" --workload chat
 code 1 coverage "$name"
 has 'could not be judged here: .*no device'
