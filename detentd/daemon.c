@@ -92,6 +92,8 @@ static int open_key (struct dt_daemon *d, struct dt_err *reterr)
     char *path = dt_strf ("%s/node.key", d->options->state_dir);
     int r = path ? dt_key_load (path, &d->key, reterr) : dt_err_nomem (reterr);
 
+    if (r == 0 && d->key.is_new) /* also where it was lost: engines may know another */
+        dt_log (DT_LOG_INFO, "detentd", "made a signing key: %s", path);
     dt_free (path);
     return r;
 }

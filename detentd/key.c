@@ -46,18 +46,21 @@ int dt_key_load (const char *path, struct dt_key *ret, struct dt_err *reterr)
 {
     uint8_t seed[crypto_sign_SEEDBYTES];
     struct stat st;
-    int r;
+    int is_new, r;
 
     if (sodium_init () < 0)
         return dt_err_set (reterr, -EIO, "libsodium has no source of random numbers");
-    if (lstat (path, &st) == 0)
+    is_new = lstat (path, &st) < 0;
+    if (!is_new)
         r = read_seed (path, &st, seed, reterr);
     else if (errno == ENOENT)
         r = make (path, seed, reterr);
     else
         r = dt_err_set (reterr, -errno, "stat %s: %m", path);
-    if (r == 0)
+    if (r == 0) {
         crypto_sign_seed_keypair (ret->public_key, ret->secret, seed);
+        ret->is_new = is_new;
+    }
     sodium_memzero (seed, sizeof seed);
     return r;
 }

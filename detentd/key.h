@@ -11,6 +11,7 @@
 struct dt_key {
     uint8_t public_key[32];
     uint8_t secret[64];
+    int is_new; /* made by this dt_key_load */
 };
 
 /* Read the key from `path`, or make one there (mode 0600).

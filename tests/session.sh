@@ -198,4 +198,12 @@ wait $follows || got=$?
 [ $got -eq 3 ] && grep -q 'tune: job [0-9]*: detentd does not answer at .*the connection broke' "$tmp/followed" \
     || fail "followed as detentd was killed: exit $got, $(cat "$tmp/followed")"
 refused 3 status
+
+# A signing key is made once, and when it is lost; that is told.
+[ "$(grep -c 'made a signing key' "$tmp/log")" -eq 1 ] || fail 'the log says nothing of the key that was made'
+rm "$tmp/state/node.key"
+daemon_start
+[ "$(grep -c 'made a signing key' "$tmp/log")" -eq 2 ] || fail 'the log says nothing of another key'
+code 0 fetch $for_both
+daemon_stop
 echo "session: $checks checks"
