@@ -153,25 +153,48 @@ static struct dt_digest operands_key (const struct dt_plugin_call *c)
     return dt_digest_end (&s);
 }
 
+/* The set that was used least recently, or NULL. */
+static struct operands *oldest (struct worker *w)
+{
+    struct operands *found = NULL;
+
+    for (size_t i = 0; i < DT_WORKER_OPERAND_SETS; i++)
+        if (w->set[i].data && (!found || w->set[i].used < found->used))
+            found = &w->set[i];
+    return found;
+}
+
+static struct operands *empty (struct worker *w)
+{
+    size_t i = 0;
+
+    while (i < DT_WORKER_OPERAND_SETS && w->set[i].data)
+        i++;
+    return i < DT_WORKER_OPERAND_SETS ? &w->set[i] : NULL;
+}
+
 /* The slot for a new set of `bytes`: an empty one, or the least recently used
  * ones released until the bound holds. */
 static struct operands *make_room (struct worker *w, size_t bytes)
 {
-    for (;;) {
-        struct operands *empty = NULL, *oldest = NULL;
+    struct operands *o;
 
-        for (size_t i = 0; i < DT_WORKER_OPERAND_SETS; i++) {
-            struct operands *o = &w->set[i];
+    while ((o = oldest (w)) && (!empty (w) || w->held_bytes + bytes > DT_WORKER_OPERAND_BYTES))
+        release (w, o);
+    return empty (w);
+}
 
-            if (!o->data)
-                empty = o;
-            else if (!oldest || o->used < oldest->used)
-                oldest = o;
-        }
-        if (empty && (w->held_bytes + bytes <= DT_WORKER_OPERAND_BYTES || !oldest))
-            return empty;
-        release (w, oldest);
-    }
+/* A buffer.  An engine beside may have left little memory: sets that are kept for calls which
+ * may come again go first. */
+static int allocate (struct worker *w, size_t bytes, void **ret, struct dt_err *reterr)
+{
+    struct operands *o;
+    int r;
+
+    while ((r = dt_plugin_buffer (w->plugin.backend, w->plugin.ctx, bytes, ret, reterr)) == -DT_EDEVICE
+           && (o = oldest (w)))
+        release (w, o);
+    return r;
 }
 
 static int get_operands (struct worker *w, const struct dt_plugin_call *c,
@@ -191,7 +214,7 @@ static int get_operands (struct worker *w, const struct dt_plugin_call *c,
             return 0;
         }
     o = make_room (w, plan->operand_bytes);
-    if ((r = dt_plugin_buffer (b, w->plugin.ctx, plan->operand_bytes, &o->data, reterr)) < 0)
+    if ((r = allocate (w, plan->operand_bytes, &o->data, reterr)) < 0)
         return r;
     o->bytes = plan->operand_bytes;
     w->held_bytes += o->bytes;
@@ -216,7 +239,7 @@ static int make_buffer (struct worker *w, void **buffer, size_t *have, size_t wa
     b->free (w->plugin.ctx, *buffer);
     *buffer = NULL;
     *have = 0;
-    if ((r = dt_plugin_buffer (b, w->plugin.ctx, want, buffer, reterr)) < 0)
+    if ((r = allocate (w, want, buffer, reterr)) < 0)
         return r;
     *have = want;
     return 0;

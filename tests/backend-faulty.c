@@ -30,6 +30,7 @@
  *     late TEXT    another process is there when the device is looked at
  *     state CLOCK MEMORY REASONS [OTHERS]   without OTHERS, that is not known
  *     noise        a run takes 10 ms, and its time varies by 30%
+ *     room N       there is memory for N buffers at once
  *     cache        a run on other operands than the one before takes five times as long
  * and without one all runs take the same.  Whatever it says, who computes can be asked.
  * They compute nothing of use otherwise.  For tests of the worker and of tune jobs; never installed. */
@@ -426,13 +427,24 @@ static int plan (struct dt_backend_ctx *ctx, const struct dt_backend_call *call,
     return 0;
 }
 
+#ifdef DT_FAULTY_TOLD
+static int n_buffers;
+#endif
+
 static int alloc_bytes (struct dt_backend_ctx *ctx, size_t n, void **ret,
                         struct dt_backend_error *err)
 {
-    void *p = malloc (n ? n : 1);
+    void *p;
 
     (void)ctx;
-    if (!p) {
+#ifdef DT_FAULTY_TOLD
+    if (told ("room ") && n_buffers >= atoi (told ("room "))) {
+        snprintf (err->text, sizeof err->text, "no memory for %zu bytes", n);
+        return -ENOMEM;
+    }
+    n_buffers++;
+#endif
+    if (!(p = malloc (n ? n : 1))) {
         snprintf (err->text, sizeof err->text, "no memory for %zu bytes", n);
         return -ENOMEM;
     }
@@ -443,6 +455,9 @@ static int alloc_bytes (struct dt_backend_ctx *ctx, size_t n, void **ret,
 static void free_bytes (struct dt_backend_ctx *ctx, void *p)
 {
     (void)ctx;
+#ifdef DT_FAULTY_TOLD
+    n_buffers -= p != NULL;
+#endif
     free (p);
 }
 

@@ -121,13 +121,15 @@ static const struct named facts[] = {
     { "max_query", 64 }, { "ranks", 2 }, { "of_no_interest", 1 },
 };
 
+static int64_t first_kv = 700; /* of the first request: another has other operands */
+
 /* A call of two decode requests; `drop` names a fact or parameter to leave out. */
 static void send_call (int measure, int64_t stride, uint32_t repeats, const char *drop)
 {
     struct named given[] = { { "block_n", 64 }, { "split_stride", stride }, { "tile_m", 4 },
                              { "workers_per_request", 1 } };
     Detent__WorkerParam storage[16], *fact[16], *param[16];
-    int64_t request[] = { 1, 700, 1, 33 };
+    int64_t request[] = { 1, first_kv, 1, 33 };
     uint64_t seed[] = { 7, 8 };
     Detent__WorkerCall call = DETENT__WORKER_CALL__INIT;
     Detent__WorkerRequest rq = DETENT__WORKER_REQUEST__INIT;
@@ -355,6 +357,29 @@ START_TEST (b24_caches_are_as_told)
 END_TEST
 
 /* A context that is to contend and finds the device lost says so, as any other would. */
+/* Operands that are kept for later make room for those that are needed now. */
+START_TEST (little_memory_is_enough)
+{
+    set_up (".libs/backend-told.so");
+    tell ("fault", "room 3");
+    start ();
+    expect_open (folder.plugin);
+    for (first_kv = 700; first_kv < 705; first_kv++) { /* and the outputs */
+        send_call (1, 256, 1, NULL);
+        detent__worker_reply__free_unpacked (receive_times (1), NULL);
+    }
+    tell ("fault", "room 1");
+    first_kv = 800;
+    send_call (1, 256, 1, NULL);
+    expect_error (receive (), DT_EDEVICE, "no memory for 64 bytes");
+    tell ("fault", "room 3");
+    send_call (1, 256, 1, NULL);
+    detent__worker_reply__free_unpacked (receive_times (1), NULL);
+    ck_assert_int_eq (stop (), 0);
+    tear_down ();
+}
+END_TEST
+
 START_TEST (a_rival_keeps_its_code)
 {
     Detent__WorkerRequest rq = DETENT__WORKER_REQUEST__INIT;
@@ -737,6 +762,7 @@ int main (void)
     tcase_add_test (tc, dies_with_its_kernel);
     tcase_add_test (tc, a_hung_kernel_times_out);
     tcase_add_test (tc, b24_caches_are_as_told);
+    tcase_add_test (tc, little_memory_is_enough);
     tcase_add_test (tc, a_rival_keeps_its_code);
     tcase_add_test (tc, says_who_computes_and_where);
     tcase_add_test (tc, runs_every_rank);
