@@ -1,5 +1,6 @@
 /* libdetent/bundle.c - the last good bundle on disk. */
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/file.h"
 #include "base/mem.h"
@@ -7,6 +8,20 @@
 #include "proto/wire.h"
 
 static const char magic[10] = "DTBUNDLE1\n"; /* without a zero */
+
+/* Is that what is there?  Then nothing need be written: the disk may be full. */
+static int is_kept (const char *path, const uint8_t *data, size_t n)
+{
+    struct dt_buf b;
+    struct stat st;
+    int is;
+
+    dt_buf_init (&b);
+    is = stat (path, &st) == 0 && (st.st_mode & 0777) == 0600
+         && dt_file_read (path, n, &b, NULL) == 0 && b.len == n && !memcmp (b.data, data, n);
+    dt_buf_done (&b);
+    return is;
+}
 
 int dt_handle_keep (const char *path, const Detent__FetchReply *bundle, struct dt_err *reterr)
 {
@@ -18,7 +33,10 @@ int dt_handle_keep (const char *path, const Detent__FetchReply *bundle, struct d
         return dt_err_nomem (reterr);
     memcpy (data, magic, sizeof magic);
     detent__fetch_reply__pack (bundle, data + sizeof magic);
-    if ((r = dt_file_replace (path, data, n + sizeof magic, 0600, reterr)) < 0)
+    r = is_kept (path, data, n + sizeof magic)
+            ? 0
+            : dt_file_replace (path, data, n + sizeof magic, 0600, reterr);
+    if (r < 0)
         dt_err_prefix (reterr, r, "the last good bundle cannot be kept (bundle_path)");
     dt_free (data);
     return r;

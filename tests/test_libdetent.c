@@ -312,6 +312,26 @@ START_TEST (stock_by_setting)
 }
 END_TEST
 
+START_TEST (kept_once) /* an engine that starts again needs no room for it */
+{
+    struct detent *d = NULL;
+    struct stat first, again;
+    uint8_t bits[32];
+
+    keep_bundle (bits);
+    ck_assert_int_eq (stat (folder.bundle, &first), 0);
+    ck_assert_int_eq (open_with (rig_bundle (RIG_NONE, 0), &d), 0);
+    detent_close (d);
+    ck_assert_int_eq (stat (folder.bundle, &again), 0);
+    ck_assert_uint_eq (first.st_ino, again.st_ino);
+    ck_assert_int_eq (chmod (folder.bundle, 0644), 0); /* not as it is kept */
+    ck_assert_int_eq (open_with (rig_bundle (RIG_NONE, 0), &d), 0);
+    detent_close (d);
+    ck_assert_int_eq (stat (folder.bundle, &again), 0);
+    ck_assert_uint_eq (again.st_mode & 0777, 0600);
+}
+END_TEST
+
 START_TEST (kept_nowhere) /* what was asked for is not done in silence */
 {
     struct detent *d = NULL;
@@ -760,6 +780,7 @@ int main (void)
     tcase_add_test (tc, daemon_down);
     tcase_add_test (tc, damaged_on_disk);
     tcase_add_test (tc, stock_by_setting);
+    tcase_add_test (tc, kept_once);
     tcase_add_test (tc, kept_nowhere);
     tcase_add_loop_test (tc, certificates, 0, (int)DT_ARRAY_SIZE (certified));
     tcase_add_test (tc, no_certificate);
