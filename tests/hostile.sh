@@ -46,7 +46,7 @@ code 0 tune $chat --max-calls 2
 refused 4 "nowhere:block_n is forced, and deployment 'host-small' has no such site" \
     tune $chat --force nowhere:block_n=64
 refused 4 'no such site' certify host-small --assignment nowhere:block_n=64
-refused 4 'no such site among those asked for' \
+refused 4 'has no site gemm/' \
     certify host-small --family gemm --assignment decoder:block_n=64
 refused 2 'is not SITE:NAME=VALUE' tune $chat --force ''
 refused 2 'is not SITE:NAME=VALUE' certify host-small --assignment ,

@@ -34,6 +34,8 @@ has "$pin is a pin of gemm/decoder"
 code 4 explain "$pin" --deployment two --site attention/decoder
 code 2 tune $for_both --force "decoder:$pin=$value"
 code 4 tune $for_both --force "moe/decoder:$pin=$value"
+code 4 certify two --family gemm --assignment attention/decoder:block_n=64
+says 'no such site among those asked for'
 code 0 tune $for_both --budget 1 --max-calls 1 --no-tables --json --force "gemm/decoder:$pin=$value"
 json 'f={s["family"]: s["forced"] for s in o["job"]["sites"]}; assert f["gemm"] and not f["attention"], f'
 code 0 commit $for_both -m two
