@@ -1,7 +1,10 @@
 /* tests/test_schema.c - call schemas. */
+#include "base/file.h"
 #include "tests/suite.h"
 #include "trace/schema.h"
 
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define N(a) (sizeof (a) / sizeof *(a))
@@ -148,6 +151,36 @@ START_TEST (inputs)
 }
 END_TEST
 
+/* What engines are told of calls, in the public header. */
+START_TEST (public_header)
+{
+    static const char *const family[] = { "attention", "gemm", "rowwise", "allreduce", "moe" };
+    const char *top = getenv ("top_srcdir");
+    char path[4096], *from, *to;
+    struct dt_buf b;
+
+    ck_assert_ptr_nonnull (top);
+    snprintf (path, sizeof path, "%s/include/detent/detent.h", top);
+    dt_buf_init (&b);
+    ck_assert_int_eq (dt_file_read (path, 1 << 20, &b, NULL), 0);
+    ck_assert_ptr_nonnull (from = strstr (dt_buf_str (&b), "/* One call: the family's fields"));
+    ck_assert_ptr_nonnull (to = strstr (from, "struct detent_call {"));
+    *to = '\0';
+    for (size_t i = 0; i < N (family); i++) {
+        const struct dt_schema *s = dt_schema_find (family[i]);
+
+        ck_assert_ptr_nonnull (s);
+        ck_assert_msg (strstr (from, family[i]) != NULL, "%s", family[i]);
+        for (size_t k = 0; k < s->n_fields; k++)
+            ck_assert_msg (strstr (from, s->field[k]) != NULL, "%s", s->field[k]);
+        for (size_t k = 0; k < s->n_quantities; k++)
+            ck_assert_msg (strstr (from, s->quantity[k].name) != NULL, "%s",
+                           s->quantity[k].name);
+    }
+    dt_buf_done (&b);
+}
+END_TEST
+
 int main (void)
 {
     Suite *s = suite_create ("trace/schema");
@@ -158,6 +191,7 @@ int main (void)
     tcase_add_test (tc, own);
     tcase_add_test (tc, names);
     tcase_add_test (tc, inputs);
+    tcase_add_test (tc, public_header);
     suite_add_tcase (s, tc);
     return suite_run (s);
 }

@@ -307,7 +307,8 @@ int dt_schema_derive (const struct dt_schema *s, const struct dt_call *call, int
         return dt_err_set (reterr, -DT_EINPUT, "%s: a call without requests", s->family);
     if (s->derive (call->request, call->n_requests, ret) < 0)
         return dt_err_set (reterr, -DT_EINPUT,
-                           "%s: a field is negative, or a sum leaves 64 bits", s->family);
+                           "%s: a field is negative, a flag not 0 or 1, or a sum leaves 64 bits",
+                           s->family);
     return 0;
 }
 

@@ -37,24 +37,8 @@ struct dt_schema {
 
 /* NULL if there is no such family.
  *
- * family     fields of a row              quantities of the call
- * attention  query_len, kv_len            requests, longest_query, longest_kv,
- *                                         total_query, total_kv,
- *                                         tiles_8, tiles_16, tiles_32, tiles_64;
- *                                         own: query_length, kv_length
- * gemm       tokens                       tokens
- * rowwise    tokens                       tokens
- * allreduce  bytes, captured              bytes, captured
- * moe        tokens, load                 tokens, experts, longest_load
- *
- * attention: a row is a request; query_len are the tokens that ask in this call, kv_len
- * those that they may see, themselves included.  tiles_R counts the pairs of R query
- * tokens and 128 keys, each request rounded up: the work that a kernel with such tiles
- * sees (a kernel with 64 rows of 8 heads a KV head: tiles_8).
- * gemm, rowwise, allreduce: a row is a part of the call, usually the whole, with padding
- * as the kernel sees it; captured is 1 if the call is part of a CUDA graph.
- * moe: a row is a part of the call with its tokens and a load of 0, or an expert of this
- * rank with its load (token-expert pairs) and 0 tokens. */
+ * Which there are, what their fields and quantities mean: detent/detent.h, at struct
+ * detent_call. */
 const struct dt_schema *dt_schema_find (const char *family);
 /* Index of a quantity by name, -1 if there is none. */
 int dt_schema_quantity (const struct dt_schema *s, const char *name);

@@ -87,7 +87,7 @@ struct detent_options {
  * refusal while serving can only be a bug.  quantity: "requests", "longest_kv",
  * ... of the family's call schema. */
 struct detent_limit {
-    const char *quantity;
+    const char *quantity; /* of the call, or of a row: see struct detent_call */
     int64_t lo, hi; /* every value the engine may present lies between */
     int64_t step;   /* ... and is lo, lo + step, ...; 0 or 1: any of them   */
 };
@@ -155,10 +155,28 @@ DETENT_API int detent_selector_check_limits (const struct detent_selector *s,
                                              const struct detent_limit *limit, size_t n_limits,
                                              struct detent_error *err);
 
-/* One call: the family's fields for each request, row-major (attention:
- * query_len, kv_len in tokens).  Borrowed. */
+/* One call: the family's fields for each row, row-major.  Borrowed.
+ *
+ * family     fields of a row              quantities of the call
+ * attention  query_len, kv_len            requests, longest_query, longest_kv,
+ *                                         total_query, total_kv,
+ *                                         tiles_8, tiles_16, tiles_32, tiles_64;
+ *                                         of each request: query_length, kv_length
+ * gemm       tokens                       tokens
+ * rowwise    tokens                       tokens
+ * allreduce  bytes, captured              bytes, captured
+ * moe        tokens, load                 tokens, experts, longest_load
+ *
+ * attention: a row is a request; query_len are the tokens that ask in this call, kv_len
+ * those that they may see, themselves included.  tiles_R counts the pairs of R query
+ * tokens and 128 keys, each request rounded up: the work that a kernel with such tiles
+ * sees (a kernel with 64 rows of 8 heads a KV head: tiles_8).
+ * gemm, rowwise, allreduce: a row is a part of the call, usually the whole, with padding
+ * as the kernel sees it; captured is 1 if the call is part of a CUDA graph.
+ * moe: a row is a part of the call with its tokens and a load of 0, or an expert of this
+ * rank with its load (token-expert pairs) and 0 tokens; experts are those with a load. */
 struct detent_call {
-    size_t n_requests;
+    size_t n_requests; /* rows */
     const int64_t *request;
 };
 
