@@ -62,13 +62,9 @@ static void command_words (const char *group, FILE *out)
 
         if (group && !strncmp (name, group, n) && name[n] == ' ')
             fprintf (out, " %s", name + n + 1);
-        if (!group && strncmp (last, name, first + 1)) {
+        if (!group && (strcspn (last, " ") != first || strncmp (last, name, first)))
             fprintf (out, " %.*s", (int)first, name);
-            last = name;
-            while (dt_ctl_commands[i + 1] && name[first] == ' '
-                   && !strncmp (dt_ctl_commands[i + 1]->name, name, first + 1))
-                i++;
-        }
+        last = name;
     }
 }
 

@@ -170,6 +170,8 @@ if command -v bash >/dev/null; then
         || fail "completion of 'trace im'"
     [ "$(bash -c '. "$0"; COMP_WORDS=(detentctl st); COMP_CWORD=1; _detentctl; echo "${COMPREPLY[@]}"' "$tmp/out")" = status ] \
         || fail "completion of 'st'"
+    [ "$(bash -c '. "$0"; COMP_WORDS=(detentctl ""); COMP_CWORD=1; _detentctl; printf "%s\n" "${COMPREPLY[@]}" | sort | uniq -d' "$tmp/out")" = '' ] \
+        || fail "a command is completed twice"
     [ "$(bash -c '. "$0"; COMP_WORDS=(detentctl solve --st); COMP_CWORD=2; _detentctl; echo "${COMPREPLY[@]}"' "$tmp/out")" = --strict ] \
         || fail "completion of 'solve --st'"
 fi
