@@ -12,7 +12,7 @@ static const uint32_t sizes[] = { 1, 2, 3, 5, 8, 9, 17, 18, 33, 64, 65, 66, 130 
 #define COMBINATIONS 8        /* of free values, of a batch of a size */
 #define THRESHOLD_COMBINATIONS 4
 #define CLEAR_COMBINATIONS 4
-#define MOST_BATCHES 512
+#define MOST_REST 256         /* batches for the combinations that are left */
 #define POWER_REQUESTS 24
 #define MOST_EXCHANGE 64
 
@@ -21,6 +21,7 @@ static const uint32_t sizes[] = { 1, 2, 3, 5, 8, 9, 17, 18, 33, 64, 65, 66, 130 
  * two.  Beyond it only the batches are smaller. */
 #define RUN_NS 400000.0
 #define LONG_RUN 8.0
+#define FIRST_WORK 1024.0 /* of the batches that say how long runs take */
 
 /* By dt_schema_work, however slow a kernel or busy a machine is: else what a round sees
  * would depend on that.  An attention request sums over its own keys, so one must have
@@ -102,6 +103,48 @@ static double work_of (const struct round *x, const struct dt_probe_batch *b)
     return dt_schema_work (x->schema, &call);
 }
 
+static double least_for (const struct round *x, size_t requests)
+{
+    if (strcmp (x->schema->family, "attention") != 0)
+        return LEAST_WORK;
+    return (double)requests * LEAST_EACH > LEAST_LONG ? (double)requests * LEAST_EACH : LEAST_LONG;
+}
+
+static double work_for (const struct round *x, size_t requests)
+{
+    double work = requests > 3 ? x->work : LONG_RUN * x->work;
+
+    return work > least_for (x, requests) ? work : least_for (x, requests);
+}
+
+/* The next batch to try where no kernel took one of so much work: kernels may take small calls
+ * alone, as those whose workspace grows with the call.  0: there is none. */
+static int shrink (const struct round *x, size_t requests, double *work)
+{
+    double least = least_for (x, requests);
+
+    if (*work <= least)
+        return 0;
+    *work = *work / 2 > least ? *work / 2 : least;
+    return 1;
+}
+
+/* Draw and run a batch that must show nothing.  No runs in *ret: no kernel takes any. */
+static int run_drawn (struct round *x, size_t requests, double work, uint32_t data,
+                      uint32_t combinations, struct dt_probe_batch *ret_batch,
+                      struct dt_round_outcome *ret, struct dt_err *reterr)
+{
+    int r;
+
+    do {
+        *ret = (struct dt_round_outcome){ 0 };
+        if ((r = dt_probe_draw (x->probe, &x->scratch, requests, work, ret_batch, reterr)) < 0
+            || (ret_batch->n && (r = run_batch (x, ret_batch, data, combinations, ret, reterr)) < 0))
+            return r;
+    } while (ret_batch->n && ret->runs == 0 && shrink (x, requests, &work));
+    return 0;
+}
+
 /* How much work one run may have.  The quickest run counts: others were disturbed, and
  * a round on a busy machine should try as much as on an idle one. */
 static int calibrate (struct round *x, struct dt_err *reterr)
@@ -113,8 +156,7 @@ static int calibrate (struct round *x, struct dt_err *reterr)
         struct dt_round_outcome o;
         double work;
 
-        if ((r = dt_probe_draw (x->probe, &x->scratch, 4, 1024, &b, reterr)) < 0
-            || (r = run_batch (x, &b, DT_BACKEND_RANDOM, COMBINATIONS, &o, reterr)) < 0)
+        if ((r = run_drawn (x, 4, FIRST_WORK, DT_BACKEND_RANDOM, COMBINATIONS, &b, &o, reterr)) < 0)
             return r;
         if (o.runs && o.least_ns) {
             work = work_of (x, &b) * RUN_NS / (double)o.least_ns;
@@ -122,16 +164,6 @@ static int calibrate (struct round *x, struct dt_err *reterr)
         }
     }
     return 0;
-}
-
-static double work_for (const struct round *x, uint32_t requests)
-{
-    double least = strcmp (x->schema->family, "attention") != 0 ? LEAST_WORK
-                   : requests * LEAST_EACH > LEAST_LONG         ? requests * LEAST_EACH
-                                                                : LEAST_LONG;
-    double work = requests > 3 ? x->work : LONG_RUN * x->work;
-
-    return work > least ? work : least;
 }
 
 static int run_sizes (struct round *x, uint32_t combinations, struct dt_err *reterr)
@@ -143,10 +175,8 @@ static int run_sizes (struct round *x, uint32_t combinations, struct dt_err *ret
             struct dt_probe_batch b;
             struct dt_round_outcome o;
 
-            if ((r = dt_probe_draw (x->probe, &x->scratch, sizes[i], work_for (x, sizes[i]), &b,
-                                    reterr)) < 0)
-                return r;
-            if (b.n && (r = run_batch (x, &b, data, combinations, &o, reterr)) < 0)
+            if ((r = run_drawn (x, sizes[i], work_for (x, sizes[i]), data, combinations, &b, &o,
+                                reterr)) < 0)
                 return r;
         }
     return 0;
@@ -207,15 +237,14 @@ static int run_thresholds (struct round *x, struct dt_err *reterr)
 /* Until every combination of free values ran, or has no kernel. */
 static int run_rest (struct round *x, struct dt_err *reterr)
 {
-    int r;
+    int r, i;
 
-    while (!x->difference->text[0] && x->c->tried + x->c->refused < x->c->of
-           && x->done < MOST_BATCHES) {
+    for (i = 0; i < MOST_REST && !x->difference->text[0] && x->c->tried + x->c->refused < x->c->of; i++) {
         struct dt_probe_batch b;
         struct dt_round_outcome o;
 
-        if ((r = dt_probe_draw (x->probe, &x->scratch, 4, work_for (x, 4), &b, reterr)) < 0
-            || (r = run_batch (x, &b, DT_BACKEND_CANCEL, 4 * COMBINATIONS, &o, reterr)) < 0)
+        if ((r = run_drawn (x, 4, work_for (x, 4), DT_BACKEND_CANCEL, 4 * COMBINATIONS, &b, &o,
+                            reterr)) < 0)
             return r;
     }
     return 0;
@@ -240,28 +269,41 @@ static int run_clear (struct round *x, struct dt_err *reterr)
 
 /* --- power ----------------------------------------------------------------------------------- */
 
-/* The least exchange of terms that shows in the bits of some request. */
-static int measure_power (struct round *x, uint32_t data, struct dt_err *reterr)
+/* The least exchange of terms that shows in the bits of some request of a batch. */
+static int exchange_terms (struct round *x, uint32_t data, const struct dt_probe_batch *b,
+                           struct dt_err *reterr)
 {
     struct dt_certificate *c = x->c;
-    struct dt_probe_batch b;
     int r;
 
-    if ((r = dt_probe_draw (x->probe, &x->scratch, POWER_REQUESTS, LONG_RUN * work_for (x, 4), &b,
-                            reterr)) < 0)
-        return r;
     for (uint32_t by = 1; by <= MOST_EXCHANGE && c->power[data].exchange == 0; by *= 2) {
         Detent__WorkerReply *reply;
         struct dt_round_outcome o;
 
-        if ((r = dt_round_send (x->o, &b, data, by, 1, &o, &reply, reterr)) < 0)
+        if ((r = dt_round_send (x->o, b, data, by, 1, &o, &reply, reterr)) < 0)
             return r;
         detent__worker_reply__free_unpacked (reply, NULL);
         c->power[data].rows = o.rows;
         c->power[data].changed = o.changed;
         if (o.changed)
             c->power[data].exchange = by;
+        if (o.rows == 0)
+            break; /* no kernel takes it */
     }
+    return 0;
+}
+
+static int measure_power (struct round *x, uint32_t data, struct dt_err *reterr)
+{
+    double work = LONG_RUN * work_for (x, 4);
+    struct dt_probe_batch b;
+    int r;
+
+    do {
+        if ((r = dt_probe_draw (x->probe, &x->scratch, POWER_REQUESTS, work, &b, reterr)) < 0
+            || (b.n && (r = exchange_terms (x, data, &b, reterr)) < 0))
+            return r;
+    } while (b.n && x->c->power[data].rows == 0 && shrink (x, POWER_REQUESTS, &work));
     return tell (x, "measuring what would be seen", reterr);
 }
 

@@ -34,6 +34,7 @@ static const char *const gemm_names[] = {
     [GEMM_PLANT_NONE] = "none", [GEMM_PLANT_SPLIT] = "gemm_split",
     [GEMM_PLANT_MANY] = "gemm_many", [GEMM_PLANT_ROW17] = "gemm_row17",
     [GEMM_PLANT_TAIL] = "gemm_tail", [GEMM_PLANT_BASE] = "gemm_base",
+    [GEMM_PLANT_SMALL] = "gemm_small",
 };
 
 static const char *const moe_names[] = {

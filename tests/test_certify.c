@@ -275,6 +275,27 @@ START_TEST (no_false_alarm)
 }
 END_TEST
 
+/* Where kernels take small calls alone, as many batches run as elsewhere, of each kind of data,
+ * and exchanges are tried in each.  A batch has no less than a row a request: those of more than
+ * 30 cannot run. */
+START_TEST (small_calls_alone)
+{
+    struct dt_certificate c;
+    struct dt_err difference;
+
+    for (uint64_t seed = 1; seed <= 3; seed++) {
+        round_of (planted ("gemm_small"), GEMM, 0, seed, &c, &difference);
+        ck_assert_msg (difference.text[0] == 0, "%s", difference.text);
+        ck_assert_uint_ge (c.batches, 2 * 3 * 8); /* bf16 and fp32, kinds of data, sizes */
+        for (int k = 0; k < DT_CERTIFICATE_KINDS; k++)
+            ck_assert_msg (c.power[k].rows > 0 && c.power[k].exchange > 0, "%s: seed %d: %d of %d",
+                           dt_certificate_kind[k], (int)seed, (int)c.power[k].changed,
+                           (int)c.power[k].rows);
+        dt_certificate_done (&c);
+    }
+}
+END_TEST
+
 static void begin (void)
 {
     ck_assert_ptr_nonnull (mkdtemp (dir));
@@ -283,7 +304,7 @@ static void begin (void)
 
 static void end (void)
 {
-    static const char *const unharmed[] = { "base", "none" };
+    static const char *const unharmed[] = { "base", "none", "gemm_small" };
     char path[4096];
 
     for (size_t i = 0; i < DT_ARRAY_SIZE (faults) + DT_ARRAY_SIZE (unharmed); i++) {
@@ -308,6 +329,7 @@ int main (void)
     tcase_add_test (tc, deadlines);
     tcase_add_loop_test (tc, fault_is_caught, 0, (int)DT_ARRAY_SIZE (faults));
     tcase_add_test (tc, no_false_alarm);
+    tcase_add_test (tc, small_calls_alone);
     suite_add_tcase (s, tc);
     return suite_run (s);
 }

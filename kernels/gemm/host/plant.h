@@ -13,6 +13,7 @@ enum gemm_plant {
     GEMM_PLANT_ROW17,  /* row 17 of a call is summed in steps of 32 */
     GEMM_PLANT_TAIL,   /* a tile that is not full starts with the last k */
     GEMM_PLANT_BASE,   /* no fault: the kernels for any processor */
+    GEMM_PLANT_SMALL,  /* no fault: no kernel above 30 rows */
 };
 
 #ifdef DT_PLANT

@@ -100,6 +100,8 @@ int gemm_shape_init (struct gemm_shape *ret, const struct dt_backend_call *call,
     lay_out (&s, units);
     if ((r = host_check_size (call, &s.size, err)) < 0)
         return r;
+    if (GEMM_PLANTED (SMALL) && s.m > 30)
+        return host_refuse (call, err, -DT_BACKEND_EUNSUPPORTED, "more than 30 rows");
     if (s.n_items > GEMM_MAX_ITEMS)
         return host_refuse (call, err, -DT_BACKEND_EUNSUPPORTED, "more than %u tiles and splits",
                             GEMM_MAX_ITEMS);
