@@ -80,18 +80,21 @@ find_sanitizer ()
     [ -n "$tool" ]
 }
 
-do_sanitizer ()
+# The program's small check, without an error and without a hazard.
+sanitized () # NAME PROGRAM
 {
     if ! find_sanitizer; then
-        echo '== compute-sanitizer: not there, SKIPPED'
+        echo "== $1: compute-sanitizer is not there, SKIPPED"
         return
     fi
     for what in memcheck racecheck; do
-        echo "== compute-sanitizer $what"
-        SHOW=2 step "sanitizer-$what" 0 "$tool" --error-exitcode 9 --tool $what \
-            "$folder/bin/check" "$plugin" small
+        echo "== $1: compute-sanitizer $what"
+        SHOW=2 step "$1-$what" 0 "$tool" --error-exitcode 9 --tool $what \
+            "$folder/bin/$2" "$plugin" small
     done
 }
+
+do_sanitizer () { sanitized gemm check; }
 
 do_bench ()
 {
@@ -121,12 +124,7 @@ do_sums ()
     for fault in ring hop; do DT_PLANT=$fault sums "sums-$fault" 1 "$planted" small; done
     DT_PLANT=barrier sums sums-barrier 1 "$planted" repeats
     SHOW=6
-    find_sanitizer || return
-    for what in memcheck racecheck; do
-        echo "== all-reduce: compute-sanitizer $what"
-        SHOW=2 step "sums-$what" 0 "$tool" --error-exitcode 9 --tool $what \
-            "$folder/bin/ranks" "$plugin" small
-    done
+    sanitized all-reduce ranks
 }
 
 two_devices ()

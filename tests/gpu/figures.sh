@@ -59,7 +59,7 @@ figures ()
             sum-hop_two_shot sum-barrier; do
         figure "certify: $what" certify-$what 's/^\(gemm\|allreduce\)  *[a-z]* *\(.*\)/\2/p'
     done
-    for what in sanitizer-memcheck sanitizer-racecheck sums-memcheck sums-racecheck; do
+    for what in gemm-memcheck gemm-racecheck all-reduce-memcheck all-reduce-racecheck; do
         figure "$what" $what 's/^=* *\(.*SUMMARY.*\)/\1/p'
     done
     for one in qwen3-30b-a3b-tp2-h200 qwen3-30b-a3b-h200 llama-3.1-70b-tp4-h200 llama-3.1-70b-tp2-h200 range; do
