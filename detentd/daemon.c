@@ -6,7 +6,6 @@
 #include <errno.h>
 #include <signal.h>
 #include <sys/signalfd.h>
-#include <time.h>
 #include <unistd.h>
 #include <zmq.h>
 
@@ -208,15 +207,15 @@ int dt_daemon_run (struct dt_daemon *d, struct dt_err *reterr)
  * computing, and what it uses must stay. */
 static int stop_pools (struct dt_daemon *d)
 {
-    int64_t deadline_s = time (NULL) + STOP_S;
+    uint64_t deadline = dt_time_mono_ns () + STOP_S * 1000000000ull;
     int r = 0;
 
     dt_jobs_stop (d);
     if (d->tuner)
-        r = dt_pool_stop (d->tuner, deadline_s);
-    if (d->crew && dt_pool_stop (d->crew, deadline_s) < 0)
+        r = dt_pool_stop (d->tuner, deadline);
+    if (d->crew && dt_pool_stop (d->crew, deadline) < 0)
         r = -ETIMEDOUT;
-    if (d->writer && dt_pool_stop (d->writer, deadline_s + 1) < 0)
+    if (d->writer && dt_pool_stop (d->writer, deadline + 1000000000u) < 0)
         r = -ETIMEDOUT;
     return r;
 }

@@ -1,5 +1,5 @@
 /* detentd/pool.c - threads that take work from a bounded queue. */
-#include <config.h> /* pthread_timedjoin_np */
+#include <config.h> /* pthread_clockjoin_np */
 
 #include "detentd/pool.h"
 
@@ -100,7 +100,7 @@ int dt_pool_new (void *zmq, const char *store, int write, size_t n_threads,
     while (r == 0 && p->n_seats < n_threads)
         r = seat_init (p, zmq, store, write, reterr);
     if (r < 0) {
-        dt_pool_stop (p, INT64_MAX); /* idle threads end at once */
+        dt_pool_stop (p, UINT64_MAX); /* idle threads end at once */
         dt_pool_free (p, NULL);
         return r;
     }
@@ -177,9 +177,10 @@ int dt_pool_transact (struct dt_pool *writer, dt_store_f fn, void *ctx, struct d
     return t.r;
 }
 
-int dt_pool_stop (struct dt_pool *p, int64_t deadline_s)
+int dt_pool_stop (struct dt_pool *p, uint64_t deadline)
 {
-    struct timespec until = { .tv_sec = deadline_s };
+    struct timespec until = { .tv_sec = (time_t)(deadline / 1000000000u),
+                              .tv_nsec = (long)(deadline % 1000000000u) };
 
     pthread_mutex_lock (&p->lock);
     p->stop = 1;
@@ -189,7 +190,7 @@ int dt_pool_stop (struct dt_pool *p, int64_t deadline_s)
         struct seat *seat = &p->seat[i];
 
         if (seat->started && !seat->joined
-            && pthread_timedjoin_np (seat->thread, NULL, &until) != 0)
+            && pthread_clockjoin_np (seat->thread, NULL, CLOCK_MONOTONIC, &until) != 0)
             return -ETIMEDOUT;
         seat->joined = 1;
     }

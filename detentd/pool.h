@@ -39,9 +39,9 @@ int dt_pool_remove (struct dt_pool *p, struct dt_work *w);
 /* Run `fn` in a transaction on the writer's thread and wait for it.  Not for the
  * loop.  -DT_ECANCELLED: the pool is stopping, nothing was written. */
 int dt_pool_transact (struct dt_pool *writer, dt_store_f fn, void *ctx, struct dt_err *reterr);
-/* Take no more work, and wait until deadline (CLOCK_REALTIME, seconds) for the
- * threads.  0, or -ETIMEDOUT: a thread is still at work. */
-int dt_pool_stop (struct dt_pool *p, int64_t deadline_s);
+/* Take no more work, and wait for the threads until `deadline` (of
+ * dt_time_mono_ns; UINT64_MAX: none).  0, or -ETIMEDOUT: a thread is still at work. */
+int dt_pool_stop (struct dt_pool *p, uint64_t deadline);
 /* After a stop that succeeded: hand work that never ran to its `done`, release. */
 struct dt_pool *dt_pool_free (struct dt_pool *p, struct dt_daemon *d);
 
