@@ -291,6 +291,7 @@ START_TEST (a_worker_that_fails)
     Detent__Reply *reply;
     int n;
 
+    use_steady ();
     start (6, 1);
     ck_assert_int_eq (send_tune (rig.client, "host-small", "chat", 60, 0, &err), 0);
     kill (find_worker (), deaths[_i].signal);
