@@ -200,7 +200,7 @@ do_idle_ends ()
     [ -n "$idle" ] || return
     DETENT_ENDPOINT=ipc://$tmp/run-idle/detentd.sock
     both='--deployment product-small --workload chat'
-    left=$((${DETENT_GPU_IDLE:-0} - ($(date +%s) - idle_since)))
+    left=$((DETENT_GPU_IDLE - ($(date +%s) - idle_since)))
     [ "$left" -le 0 ] || sleep "$left"
     free_devices idle # an idle daemon holds nothing
     echo "idle: a tune after $(($(date +%s) - idle_since)) s" | tee "$out/idle.log"
